@@ -31,14 +31,40 @@ NOT_FACTS: dict[Fact, str] = {
 
 # Names that no pattern for identifiers catches: a capital and small letters only.
 PROPER_NAMES = (
-    "Anvil Serving", "Blackwell", "Capability Gateway", "Cardillo", "Docker Desktop", "Grafana", "Hermes", "Pi",
-    "PowerShell", "Prometheus", "Purtell", "Sol", "Windows 11",
-)  # fmt: skip
+    "Anvil Serving",
+    "Blackwell",
+    "Capability Gateway",
+    "Cardillo",
+    "Docker Desktop",
+    "Grafana",
+    "Hermes",
+    "Pi",
+    "PowerShell",
+    "Prometheus",
+    "Purtell",
+    "Sol",
+    "Windows 11",
+)
 
 WORDS = (
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen",
-)  # fmt: skip
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+)
 
 _UNITS = {
     "tok/s": r"tok(?:ens?)?(?:/s| per second)",
@@ -54,9 +80,19 @@ _UNITS = {
 _NUMBER = r"\d+(?:\.\d+)?"
 _ANY_UNIT = "|".join(f"(?:{pattern})" for pattern in _UNITS.values())
 _MONTHS = (
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
-)  # fmt: skip
+)
 
 # Taken in this order; what a pattern took, the next ones do not see.
 _PATTERNS: tuple[tuple[str, str], ...] = (
