@@ -1,0 +1,79 @@
+"""The Jinja environment: where templates come from, and how values are written on a page.
+
+A project may replace any one template by a file of the same name in its own `templates/` folder; every
+other template is the packaged one. Autoescape is on for every template, whatever its name, and an undefined
+name is an error: a page never shows a silent blank.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from pathlib import Path
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+
+SHORT_DIGEST = 12
+_UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
+
+
+def packaged_templates() -> Path:
+    """The folder of templates that came with dossier: in the wheel, or at the top of a checkout."""
+    package = Path(__file__).resolve().parent.parent
+    shipped = package / "_templates"
+    return shipped if shipped.is_dir() else package.parent / "templates"
+
+
+def template_folders(project: Path) -> tuple[Path, ...]:
+    """Where templates, theme parts and assets are looked up, first match wins: the project's, then ours."""
+    return tuple(dict.fromkeys((project.resolve() / "templates", packaged_templates())))
+
+
+def number(value: Decimal | int | str) -> str:
+    """Write a number for a reader: digits as recorded, thousands grouped, a true minus sign.
+
+    A text is read as a decimal number, so that `97.60` keeps its digits. Floats are not taken: their digits
+    are not what somebody recorded.
+    """
+    amount = Decimal(value) if isinstance(value, str) else value
+    return f"{amount:,f}".replace("-", "\N{MINUS SIGN}") if isinstance(amount, Decimal) else _whole(amount)
+
+
+def signed(value: Decimal | int | str) -> str:
+    """Write a difference: as `number` does, with a plus sign when it is above zero."""
+    return ("+" if Decimal(value) > 0 else "") + number(value)
+
+
+def size(count: int) -> str:
+    """Write a file size in binary units with three significant digits, such as `1.25 MiB`."""
+    step, amount = 0, Decimal(count)
+    while amount >= 1024 and step < len(_UNITS) - 1:
+        step, amount = step + 1, amount / 1024
+    return f"{count:,} bytes" if step == 0 else f"{amount:.3g} {_UNITS[step]}"
+
+
+def short_digest(value: str) -> str:
+    """The first twelve digits of a digest, without its `sha256:` prefix."""
+    return value.removeprefix("sha256:")[:SHORT_DIGEST]
+
+
+def root_of(path: str) -> str:
+    """The way from a page back to the site root: `findings/x/` gives `../../`, the home page `./`."""
+    return "../" * path.count("/") or "./"
+
+
+def environment(project: Path) -> Environment:
+    """The environment that renders every derived page of the project."""
+    made = Environment(
+        loader=ChoiceLoader([FileSystemLoader(folder) for folder in template_folders(project)]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=False,
+    )
+    made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
+    return made
+
+
+def _whole(amount: int) -> str:
+    return f"{amount:,d}".replace("-", "\N{MINUS SIGN}")
