@@ -193,7 +193,7 @@ class _Reader:
         if event.anchor is not None or event.tag is not None:
             self._refuse_properties(event)
         if depth == MAX_DEPTH:
-            self._stop(_mark(event), "depth", f"more than {MAX_DEPTH} levels; write a flatter record")
+            self._stop(_mark(event), "depth", _TOO_DEEP)
         return self._mapping(depth + 1) if kind is MappingStartEvent else self._sequence(depth + 1)
 
     def _mapping(self, depth: int) -> dict[str, Any]:
@@ -319,6 +319,8 @@ def _empty(event: _Event) -> str:
     return f"{written}; write one, or `{{unknown: why}}`, or leave the key out"
 
 
+_TOO_DEEP: Final = f"more than {MAX_DEPTH} levels; write a flatter record"
+
 # A sign in what the parser says (libyaml's words or PyYAML's own), and what the writer can do about it.
 _ADVICE: Final = (
     ("mapping values are not allowed", "a `: ` where no key can stand; quote the text, or align the key"),
@@ -336,7 +338,7 @@ _ADVICE: Final = (
     ("block scalar", "the lines after | or > are not evenly indented; use the same spaces for all"),
     ("block collection", "not part of the list of line {line}; write `- ` in the column of the others"),
     ("block mapping", "not part of the mapping of line {line}; align the key, or quote the whole value"),
-    ("node content", "a value is missing; write one, or quote a text that begins with `{at}`"),
+    ("node content", "a value is missing; write one, or quote a text that begins with a comma or bracket"),
     ("directive", "directives are not read; remove the line that begins with %"),
     ("incompatible YAML", "directives are not read; remove the line that begins with %"),
 )
@@ -358,12 +360,11 @@ def _syntax_problem(error: Exception, text: str, path: str) -> Problem:
 def _reworded(said: str, at: str, line: int) -> tuple[str, str]:
     if at == "\t" or "tab character" in said:
         return "source/tab", "a tab in the indentation; indent with spaces"
-    if "an alias" in said:
-        return "source/alias", "text that begins with `*` must stand in quotes"
-    if "an anchor" in said:
-        return "source/anchor", "text that begins with `&` must stand in quotes"
-    if " tag" in said:
-        return "source/tag", "text that begins with `!` must stand in quotes"
+    if "nesting depth" in said:
+        return "source/depth", _TOO_DEEP
+    for kind, sign in (("alias", "*"), ("anchor", "&"), ("tag", "!")):
+        if f" {kind}" in said:
+            return f"source/{kind}", f"text that begins with `{sign}` must stand in quotes"
     for sign, advice in _ADVICE:
         if sign in said:
             return "source/syntax", advice.format(at=at, line=line)
