@@ -234,12 +234,12 @@ class _Reader:
 
     def _key(self, event: _Event, siblings: Mapping[str, Any]) -> str:
         key: str = event.value
-        if key in siblings:
-            self._note(event, "duplicate-key", f"the key `{_short(key)}` stands here twice; keep one")
-        elif not key:
+        if not key:
             self._note(event, "key", "an empty key; write its name")
         elif key == "<<":
             self._note(event, "key", "merge keys are not read; write the members themselves")
+        elif key in siblings:
+            self._note(event, "duplicate-key", f"the key `{_short(key)}` stands here twice; keep one")
         self._refuse_odd(event, key)
         return key
 
@@ -319,6 +319,7 @@ def _empty(event: _Event) -> str:
     return f"{written}; write one, or `{{unknown: why}}`, or leave the key out"
 
 
+_OPENERS: Final = ("while scanning an alias", "while scanning an anchor", "while scanning a tag")
 _TOO_DEEP: Final = f"more than {MAX_DEPTH} levels; write a flatter record"
 
 # A sign in what the parser says (libyaml's words or PyYAML's own), and what the writer can do about it.
@@ -349,8 +350,8 @@ def _syntax_problem(error: Exception, text: str, path: str) -> Problem:
     said = f"{getattr(error, 'context', None) or ''}: {getattr(error, 'problem', None) or error}"
     at: Any = getattr(error, "problem_mark", None)
     opened: Any = getattr(error, "context_mark", None) or at
-    if "unexpected end of stream" in said:
-        at = opened
+    if said.startswith(_OPENERS) or "unexpected end of stream" in said:
+        at = opened  # where it begins says more than where it breaks off
     if at is None:
         return Problem(path, 1, 1, "source/syntax", f"not readable as YAML: {said.lstrip(': ')}")
     rule, message = _reworded(said, _character(text, at.line, at.column), opened.line + 1)
