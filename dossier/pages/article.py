@@ -1,0 +1,48 @@
+"""The article of a derived page: the same bytes whether it fills a shell or passes through plain mkdocs.
+
+Python-Markdown takes a balanced `<div>` as raw HTML, yet it first expands tabs, empties lines of blanks and drops
+two control characters; Material's search plugin cuts some attributes. `article` writes such text in a form that
+none of them touches.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+
+_PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
+_LINE_BREAK = re.compile(r"\s*\n\s*")
+_BLANK_LINE = re.compile(r"(?<=\n)( +)(?=\n)")
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def article(body: str) -> str:
+    """Enclose the rendered body of a page, in its final form.
+
+    Line breaks and indentation between tags are made one line break each; inside `<pre>` nothing visible changes.
+    """
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", body.replace("\r\n", "\n").replace("\r", "\n"))
+    # Only an attribute of a search directive looks like this, and no page has one.
+    text = text.replace("data-search-", "data&#45;search-")
+    parts = _PRE.split(text)
+    parts[::2] = [_LINE_BREAK.sub("\n", part).replace("\t", " ") for part in parts[::2]]
+    parts[1::2] = [_keep_blanks(part) for part in parts[1::2]]
+    return f'<div class="dx" id="content" tabindex="-1">\n{"".join(parts).strip()}\n</div>'
+
+
+def as_markdown(section: str, title: str, description: str, body: str) -> str:
+    """A page as a Markdown file that plain mkdocs turns into a page with the same article."""
+    # JSON strings are YAML strings too, once nothing outside ASCII needs a surrogate pair.
+    head = {"title": _line(title), "description": _line(description), "section": section}
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
+    return "\n".join(["---", *lines, "hide: [navigation, toc]", "---", "", article(body), ""])
+
+
+def _keep_blanks(pre: str) -> str:
+    pre = pre.replace("\t", "&#9;")
+    return _BLANK_LINE.sub(lambda blanks: "&#32;" * len(blanks[1]), pre)
+
+
+def _line(text: str) -> str:
+    """One line of printable text: YAML and HTML heads take no control characters."""
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
