@@ -277,7 +277,7 @@ class _Reader:
 
 
 class _Surveyor:
-    """Finds where each value and key of a faultless text stands."""
+    """Finds where each value and key of a faultless text stands; an empty text has none."""
 
     def __init__(self, text: str) -> None:
         self._next = _LOADER(text).get_event
@@ -287,8 +287,8 @@ class _Surveyor:
     def places(self) -> tuple[dict[Path, Mark], dict[Path, Mark]]:
         """Positions of the values and of the keys, by path."""
         self._next()  # the start of the stream
-        self._next()  # the start of the document
-        self._visit(self._next(), ())
+        if isinstance(self._next(), DocumentStartEvent):
+            self._visit(self._next(), ())
         return self._values, self._keys
 
     def _visit(self, event: _Event, path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dossier import source
-from dossier.source import Mark, read_document
+from dossier.source import Document, Mark, read_document
 
 INVALID = sorted((Path(__file__).parents[1] / "evidence" / "source_invalid").glob("*.yaml"))
 
@@ -126,6 +126,10 @@ def test_a_path_that_does_not_exist_is_placed_at_its_nearest_ancestor():
     assert found.locate(("a", "b", "missing", 3)) == Mark(3, 6)
     assert found.locate(("a", "b", "missing"), key=True) == Mark(3, 6)
     assert found.locate(("missing",)) == found.locate(()) == Mark(2, 1)
+
+
+def test_a_document_without_text_is_placed_at_the_start():
+    assert Document({}, "").locate(("a", 0)) == Mark(1, 1)
 
 
 @pytest.mark.parametrize("path", INVALID, ids=lambda path: path.stem)
