@@ -7,6 +7,7 @@ which texts it takes and what to write otherwise. An error whose type holds a sl
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -25,6 +26,19 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a text field means to the rest of the evidence, kept in its annotation.
+
+    `target` is `prose`, a folder such as `recipes`, `metric`, `arm` (of the same finding), `item` (a part of the same
+    finding, or `finding-id#id`) or `evidence` (a finding, or an item). `kinds` narrows what an item may be.
+    """
+
+    target: str
+    kinds: tuple[str, ...] = ()
+
 
 _SLUG = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _COUNT = re.compile(r"0|[1-9][0-9]{0,14}")
@@ -50,9 +64,7 @@ class Unknown(Part):
 
 def _known_or_not(value: Any) -> str:
     return (
-        "unknown"
-        if isinstance(value, Unknown) or (isinstance(value, dict) and set(value) == {"unknown"})
-        else "known"
+        "unknown" if isinstance(value, Unknown) or (isinstance(value, dict) and set(value) == {"unknown"}) else "known"
     )
 
 
@@ -72,9 +84,7 @@ def _line(value: Any) -> Any:
     if not isinstance(value, str):
         return value
     if "\n" in value:
-        raise _fail(
-            "schema/line", "this field is one line; use a shorter text, or another field for prose", value
-        )
+        raise _fail("schema/line", "this field is one line; use a shorter text, or another field for prose", value)
     if not value.strip():
         raise _fail("schema/blank", "blank; leave the key out, or write {unknown: why}", value)
     return value
@@ -117,9 +127,7 @@ def decimal_of(text: str) -> Decimal:
 def _figure(value: Any) -> Any:
     if isinstance(value, str):
         if not _FIGURE.fullmatch(value):
-            raise _fail(
-                "schema/figure", f"{value[:60]!r} is not a figure; write plain digits such as 97.60", value
-            )
+            raise _fail("schema/figure", f"{value[:60]!r} is not a figure; write plain digits such as 97.60", value)
         return decimal_of(value)
     return value
 
@@ -146,9 +154,7 @@ def _day(value: Any) -> Any:
 def _moment(value: Any) -> Any:
     if isinstance(value, str):
         if not _MOMENT.fullmatch(value):
-            raise _fail(
-                "schema/moment", f"{value[:60]!r} is not a UTC time; write YYYY-MM-DDTHH:MM:SSZ", value
-            )
+            raise _fail("schema/moment", f"{value[:60]!r} is not a UTC time; write YYYY-MM-DDTHH:MM:SSZ", value)
         try:
             return datetime.fromisoformat(value)
         except ValueError:
@@ -166,10 +172,22 @@ def _utc(value: date | datetime) -> str:
 
 Line = Annotated[str, BeforeValidator(_line), Field(max_length=1000)]
 """One line of text."""
-Prose = Annotated[str, BeforeValidator(_prose), Field(max_length=60_000)]
+Prose = Annotated[str, Mark("prose"), BeforeValidator(_prose), Field(max_length=60_000)]
 """Markdown; a figure in it is a reference such as `[[decode-4k]]`, never typed."""
 Slug = Annotated[str, BeforeValidator(_slug)]
 """An identifier: lower-case letters, digits, single '-' or '.' inside."""
+ModelId = Annotated[Slug, Mark("models")]
+IdentityId = Annotated[Slug, Mark("identities")]
+HardwareId = Annotated[Slug, Mark("hardware")]
+RecipeId = Annotated[Slug, Mark("recipes")]
+FindingId = Annotated[Slug, Mark("findings")]
+MetricId = Annotated[Slug, Mark("metric")]
+ArmId = Annotated[Slug, Mark("arm")]
+ArtifactId = Annotated[Slug, Mark("item", ("artifact",))]
+PopulationId = Annotated[Slug, Mark("item", ("population",))]
+ItemId = Annotated[Slug, Mark("item")]
+ItemRef = Annotated[Line, Mark("item")]
+EvidenceRef = Annotated[Line, Mark("evidence")]
 Count = Annotated[int, BeforeValidator(_count), Field(ge=0)]
 """A whole number, written in digits only."""
 Figure = Annotated[Decimal, BeforeValidator(_figure)]
@@ -180,9 +198,7 @@ Day = Annotated[date, BeforeValidator(_day)]
 """A calendar day, UTC."""
 Moment = Annotated[datetime, BeforeValidator(_moment), PlainSerializer(_utc, when_used="json")]
 """A UTC time ending in Z."""
-DayOrMoment = Annotated[
-    date | datetime, BeforeValidator(_day_or_moment), PlainSerializer(_utc, when_used="json")
-]
+DayOrMoment = Annotated[date | datetime, BeforeValidator(_day_or_moment), PlainSerializer(_utc, when_used="json")]
 """A day, or a UTC time where the evidence gives one."""
 
 

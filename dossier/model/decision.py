@@ -7,7 +7,19 @@ from typing import Annotated
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import DayOrMoment, Flag, Line, Maybe, Part, Prose, Slug
+from dossier.model.base import (
+    DayOrMoment,
+    EvidenceRef,
+    Flag,
+    ItemRef,
+    Line,
+    Maybe,
+    ModelId,
+    Part,
+    Prose,
+    RecipeId,
+    Slug,
+)
 from dossier.model.vocabulary import Outcome, Role
 
 
@@ -25,17 +37,17 @@ class Decision(Part):
     id: Slug
     outcome: Outcome
     lanes: tuple[Slug, ...] = ()
-    model: Slug | None = Field(None, description="Needed only where the finding has several models.")
-    recipe: Slug | None = None
+    model: ModelId | None = Field(None, description="Needed only where the finding has several models.")
+    recipe: RecipeId | None = None
     subject: Line | None = Field(None, description="What it is about, where no recipe record can exist.")
-    rollback: Slug | None = Field(None, description="With promote: the recipe to go back to at once.")
-    gate: Line | None = Field(None, description="With waive: the gate, or `finding-id#gate-id`.")
+    rollback: RecipeId | None = Field(None, description="With promote: the recipe to go back to at once.")
+    gate: ItemRef | None = Field(None, description="With waive: the gate, or `finding-id#gate-id`.")
     at: DayOrMoment | None = Field(None, description="Where it differs from the finding's date.")
     human_approval: Maybe[Flag] | None = None
     by: Maybe[Line] | None = None
     scope: Prose | None = Field(None, description="How far the decision reaches.")
     reason: Prose | None = None
-    evidence: tuple[Line, ...] = Field((), description="Findings, or items as `finding-id#id` or a local id.")
+    evidence: tuple[EvidenceRef, ...] = Field((), description="Findings, or items as `finding-id#id` or a local id.")
     limitation: Prose | None = Field(None, description="The most important thing it is not good for.")
     exception: ExceptionAsked | None = None
     note: Prose | None = None
@@ -49,13 +61,9 @@ class Decision(Part):
         if not self.lanes:
             raise PydanticCustomError("schema/decision", "name the `lanes` that it is about")
         if self.recipe is None and self.subject is None:
-            raise PydanticCustomError(
-                "schema/decision", "name the `recipe` (or a `subject` that has no record)"
-            )
+            raise PydanticCustomError("schema/decision", "name the `recipe` (or a `subject` that has no record)")
         if self.rollback is not None and self.outcome is not Outcome.PROMOTE:
-            raise PydanticCustomError(
-                "schema/decision", "`rollback` goes with promote; else use designate-rollback"
-            )
+            raise PydanticCustomError("schema/decision", "`rollback` goes with promote; else use designate-rollback")
         if self.outcome in {Outcome.PROMOTE, Outcome.DESIGNATE_ROLLBACK} and self.recipe is None:
             raise PydanticCustomError("schema/decision", f"{self.outcome} needs a `recipe` record")
         return self
@@ -64,7 +72,7 @@ class Decision(Part):
 class StatedRole(Part):
     """What a source called a recipe, kept beside what the decisions make of it."""
 
-    recipe: Slug
+    recipe: RecipeId
     lane: Slug
     role: Role
     words: Line = Field(description="The label, as short as it stands in the source.")

@@ -7,7 +7,26 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import Count, Day, DayOrMoment, Flag, Line, Maybe, Part, Prose, Record, Slug
+from dossier.model.base import (
+    ArmId,
+    ArtifactId,
+    Count,
+    Day,
+    DayOrMoment,
+    FindingId,
+    Flag,
+    HardwareId,
+    ItemId,
+    Line,
+    Maybe,
+    ModelId,
+    Part,
+    PopulationId,
+    Prose,
+    RecipeId,
+    Record,
+    Slug,
+)
 from dossier.model.decision import Decision, Discrepancy, StatedRole
 from dossier.model.gate import Gate
 from dossier.model.identity import Digest, Sha256
@@ -27,7 +46,7 @@ from dossier.model.workload import Population
 class Arm(Part):
     """One side of the work: candidate, baseline, control ..."""
 
-    recipe: Maybe[Slug] | None = None
+    recipe: Maybe[RecipeId] | None = None
     title: Line | None = None
     path: Path | None = None
     server_starts: Maybe[Count] | None = None
@@ -73,16 +92,14 @@ class Failure(Part):
     id: Slug
     what: Prose
     stage: Line | None = None
-    class_: Line | None = Field(
-        None, alias="class", description="A short class: routing, budget, harness ..."
-    )
+    class_: Line | None = Field(None, alias="class", description="A short class: routing, budget, harness ...")
     count: Count | None = None
     excerpt: str | None = Field(None, max_length=8000, description="Raw text, shown literally.")
     cause: Maybe[Prose] | None = None
-    recipe: Slug | None = None
-    population: Slug | None = None
+    recipe: RecipeId | None = None
+    population: PopulationId | None = None
     resolved: Prose | None = None
-    artifact: Slug | None = None
+    artifact: ArtifactId | None = None
 
 
 class Observation(Part):
@@ -93,16 +110,16 @@ class Observation(Part):
     value: Line | None = None
     at: DayOrMoment | None = None
     class_: MeasurementClass | None = Field(None, alias="class")
-    arm: Slug | None = None
+    arm: ArmId | None = None
     provenance: Provenance | None = None
-    artifact: Slug | None = None
+    artifact: ArtifactId | None = None
 
 
 class Limit(Part):
     """What is not claimed, or holds only within bounds."""
 
     text: Prose
-    binds: tuple[Slug, ...] = Field((), description="Items of this finding that it limits.")
+    binds: tuple[ItemId, ...] = Field((), description="Items of this finding that it limits.")
 
     @model_validator(mode="before")
     @classmethod
@@ -122,7 +139,7 @@ class Check(Part):
 class Restoration(Part):
     """What was put back after the work, and how that was checked."""
 
-    recipe: Maybe[Slug] | None = None
+    recipe: Maybe[RecipeId] | None = None
     at: DayOrMoment | None = None
     by: Line | None = None
     identity_equal: Maybe[Flag] | None = None
@@ -142,7 +159,7 @@ class NotAttempted(Part):
 class HardwareRelation(Part):
     """A machine that the finding names beyond those of its recipes."""
 
-    hardware: Slug
+    hardware: HardwareId
     relation: Relation
     note: Prose | None = None
 
@@ -150,12 +167,12 @@ class HardwareRelation(Part):
 class Links(Part):
     """How the finding stands to others; the pages show every link from both ends."""
 
-    follows: tuple[Slug, ...] = ()
-    supersedes: tuple[Slug, ...] = ()
-    erratum_for: Slug | None = None
-    addendum_to: Slug | None = None
-    withdraws: Slug | None = None
-    see: tuple[Slug, ...] = ()
+    follows: tuple[FindingId, ...] = ()
+    supersedes: tuple[FindingId, ...] = ()
+    erratum_for: FindingId | None = None
+    addendum_to: FindingId | None = None
+    withdraws: FindingId | None = None
+    see: tuple[FindingId, ...] = ()
 
 
 class Withdrawal(Part):
@@ -163,7 +180,7 @@ class Withdrawal(Part):
 
     reason: Prose
     by: Line
-    replacement: Slug | None = None
+    replacement: FindingId | None = None
 
 
 class Finding(Record):
@@ -177,11 +194,9 @@ class Finding(Record):
     date: Day
     kind: Kind
     provenance: Provenance
-    models: Annotated[tuple[Slug, ...], Field(min_length=1)]
+    models: Annotated[tuple[ModelId, ...], Field(min_length=1)]
     completion: Completion = Completion.CONCLUDED
-    observed: DayOrMoment | None = Field(
-        None, description="When it was seen, where that differs from `date`."
-    )
+    observed: DayOrMoment | None = Field(None, description="When it was seen, where that differs from `date`.")
     published: Day | None = None
     reviewed: Day | None = None
     authors: tuple[Line, ...] = ()
@@ -193,7 +208,7 @@ class Finding(Record):
     caveat: Prose | None = None
     narrative: Prose | None = None
 
-    recipes: tuple[Slug, ...] = Field((), description="Recipes it is about, beyond those of its arms.")
+    recipes: tuple[RecipeId, ...] = Field((), description="Recipes it is about, beyond those of its arms.")
     arms: dict[Slug, Arm] = Field({}, description="The sides of the work, by name.")
     hardware: tuple[HardwareRelation, ...] = ()
     boundary: Boundary | None = None

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import Count, DayOrMoment, Flag, Line, Maybe, Part, Prose, Quantity, Slug
+from dossier.model.base import Count, DayOrMoment, Flag, ItemRef, Line, Maybe, Part, Prose, Quantity, Slug
 from dossier.model.vocabulary import Verdict
 
 _ALL = re.compile(r"all passed")
@@ -75,7 +75,7 @@ class Gate(Part):
     title: Line | None = None
     rule: Prose | None = None
     require: Requirement | None = None
-    subject: Line | None = Field(None, description="Id of what is judged, or `finding-id#id`.")
+    subject: ItemRef | None = Field(None, description="Id of what is judged, or `finding-id#id`.")
     predeclared: Maybe[Flag] | None = None
     declared_at: DayOrMoment | None = None
     repeats_allowed: Count | None = None
@@ -88,11 +88,7 @@ class Gate(Part):
     @model_validator(mode="after")
     def _decidable(self) -> Gate:
         if self.require is not None and self.subject is None:
-            raise PydanticCustomError(
-                "schema/gate", "a gate with `require` names the `subject` that it judges"
-            )
+            raise PydanticCustomError("schema/gate", "a gate with `require` names the `subject` that it judges")
         if not (self.require or self.stated or self.not_run or self.not_applicable):
-            raise PydanticCustomError(
-                "schema/gate", "give `require`, `stated`, `not_run` or `not_applicable`"
-            )
+            raise PydanticCustomError("schema/gate", "give `require`, `stated`, `not_run` or `not_applicable`")
         return self

@@ -18,7 +18,8 @@ def _pin(pattern: str, rule: str, what: str) -> BeforeValidator:
         if isinstance(value, str) and not form.fullmatch(value):
             digits = sum(c in "0123456789abcdef" for c in value.removeprefix("sha256:"))
             seen = f"{value[:90]!r} ({digits} lower-case hex digits)"
-            text = f"{seen} is not {what}; a tag or short revision goes under labels, and a missing pin is {{unknown: why}}"
+            hint = "a tag or short revision goes under labels, and a missing pin is {unknown: why}"
+            text = f"{seen} is not {what}; {hint}"
             raise PydanticCustomError(rule, "{text}", {"text": text, "seen": value})
         return value
 
@@ -26,12 +27,8 @@ def _pin(pattern: str, rule: str, what: str) -> BeforeValidator:
 
 
 Sha256 = Annotated[str, _pin(r"[0-9a-f]{64}", "identity/digest", "a SHA-256 of 64 lower-case hex digits")]
-Digest = Annotated[
-    str, _pin(r"sha256:[0-9a-f]{64}", "identity/digest", "sha256: and 64 lower-case hex digits")
-]
-Revision = Annotated[
-    str, _pin(r"[0-9a-f]{40}", "identity/revision", "a full revision of 40 lower-case hex digits")
-]
+Digest = Annotated[str, _pin(r"sha256:[0-9a-f]{64}", "identity/digest", "sha256: and 64 lower-case hex digits")]
+Revision = Annotated[str, _pin(r"[0-9a-f]{40}", "identity/revision", "a full revision of 40 lower-case hex digits")]
 
 
 class PinnedFile(Part):
@@ -80,7 +77,7 @@ class Patch(Part):
 class Runtime(Part):
     """The engine and what it was built from."""
 
-    engine: Line
+    engine: Maybe[Line]
     version: Maybe[Line] | None = None
     repo: Line | None = None
     commit: Maybe[Revision] | None = None

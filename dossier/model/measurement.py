@@ -10,7 +10,23 @@ from typing import Any
 from pydantic import Field, model_serializer, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import Count, Figure, Flag, Line, Maybe, Part, Prose, Quantity, Slug, decimal_of
+from dossier.model.base import (
+    ArmId,
+    ArtifactId,
+    Count,
+    Figure,
+    Flag,
+    ItemRef,
+    Line,
+    Maybe,
+    MetricId,
+    Part,
+    PopulationId,
+    Prose,
+    Quantity,
+    Slug,
+    decimal_of,
+)
 from dossier.model.vocabulary import MeasurementClass, Provenance
 from dossier.model.workload import Excluded
 
@@ -47,7 +63,7 @@ class Interval(Part):
 class Origin(Part):
     """Where in a kept artifact the figure stands."""
 
-    artifact: Slug
+    artifact: ArtifactId
     pointer: Line = Field(description="A JSON pointer (RFC 6901), or `line 12` of a text file.")
 
 
@@ -55,13 +71,13 @@ class Measurement(Part):
     """One figure: metric, statistic, value and unit, of how many, from where."""
 
     id: Slug
-    metric: Slug
+    metric: MetricId
     value: Maybe[Quantity]
     statistic: Statistic = Statistic.UNSTATED
     approximate: Flag = Field(default=False, description="The source says about, nominal or at most.")
     n: Maybe[Count] | None = None
-    population: Slug | None = None
-    arm: Slug | None = None
+    population: PopulationId | None = None
+    arm: ArmId | None = None
     class_: MeasurementClass | None = Field(None, alias="class")
     per: Line | None = Field(None, description="Per card, per rank, per request ...")
     when: Line | None = Field(None, description="At which stage: after warm-up, before cutover ...")
@@ -118,10 +134,10 @@ class Comparison(Part):
     """
 
     id: Slug
-    candidate: Line
-    baseline: Line
+    candidate: ItemRef
+    baseline: ItemRef
     title: Line | None = None
-    metric: Slug | None = Field(None, description="Needed only where the sides are populations.")
+    metric: MetricId | None = Field(None, description="Needed only where the sides are populations.")
     statistic: Statistic | None = None
     matched: tuple[Line, ...] = Field((), description="What was held equal.")
     differs: tuple[Line, ...] = Field((), description="Known differences besides the varied one.")

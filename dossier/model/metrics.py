@@ -63,9 +63,7 @@ def _rate(id_: str, name: str, unit: str, definition: str, formula: str, not_: s
                   does_not_establish=not_)  # fmt: skip
 
 
-def _memory(
-    id_: str, name: str, better: Literal["higher", "lower", "neither"], definition: str, not_: str
-) -> Metric:
+def _memory(id_: str, name: str, better: Literal["higher", "lower", "neither"], definition: str, not_: str) -> Metric:
     return Metric(id=id_, name=name, unit="MiB", better=better, definition=definition, does_not_establish=not_,
                   other_units=_BYTES)  # fmt: skip
 

@@ -59,9 +59,7 @@ def _place(loc: Sequence[Any], data: Any) -> Path:
     place: list[str | int] = []
     here = data
     for step in loc:
-        if isinstance(here, dict) and isinstance(step, str) and step in here:
-            here = here[step]
-        elif isinstance(here, list) and isinstance(step, int) and step < len(here):
+        if _is_in(step, here):
             here = here[step]
         elif step in {"known", "unknown", "[key]"} or (isinstance(step, str) and not isinstance(here, dict)):
             continue
@@ -69,6 +67,12 @@ def _place(loc: Sequence[Any], data: Any) -> Path:
             here = None
         place.append(step)
     return tuple(place)
+
+
+def _is_in(step: Any, here: Any) -> bool:
+    if isinstance(here, dict):
+        return isinstance(step, str) and step in here
+    return isinstance(here, list) and isinstance(step, int) and step < len(here)
 
 
 _SHAPES = {
@@ -127,11 +131,7 @@ def _descend(kind: Any, step: str | int) -> Any:
 
 def _model_in(annotation: Any) -> Any:
     """The first record part that an annotation such as `tuple[Miss, ...]` or `Maybe[Host] | None` speaks of."""
-    if (
-        isinstance(annotation, type)
-        and hasattr(annotation, "model_fields")
-        and annotation.__name__ != "Unknown"
-    ):
+    if isinstance(annotation, type) and hasattr(annotation, "model_fields") and annotation.__name__ != "Unknown":
         return annotation
     if isinstance(annotation, type) and issubclass(annotation, Enum):
         return None

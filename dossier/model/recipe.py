@@ -6,7 +6,19 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from dossier.model.base import Count, Line, Maybe, Part, Prose, Quantity, Record, Slug
+from dossier.model.base import (
+    Count,
+    HardwareId,
+    IdentityId,
+    Line,
+    Maybe,
+    ModelId,
+    Part,
+    Prose,
+    Quantity,
+    RecipeId,
+    Record,
+)
 
 
 class Speculation(Part):
@@ -34,9 +46,9 @@ class Recipe(Record):
 
     schema_: Literal["dossier/recipe/v1"] = Field(alias="schema")
     title: Line
-    models: Annotated[tuple[Slug, ...], Field(min_length=1)]
-    identity: Maybe[Slug]
-    hardware: Maybe[Slug]
+    models: Annotated[tuple[ModelId, ...], Field(min_length=1)]
+    identity: Maybe[IdentityId]
+    hardware: Maybe[HardwareId]
     context_tokens: Maybe[Count] | None = Field(None, description="Configured total context.")
     output_tokens: Maybe[Count] | None = Field(None, description="Greatest output of one request.")
     output_reserve_tokens: Maybe[Count] | None = None
@@ -55,4 +67,4 @@ class Recipe(Record):
     environment: dict[str, Line] = Field({}, description="Environment variables, by name.")
     flags: tuple[Line, ...] = ()
     settings: dict[str, Line] = Field({}, description="Anything else that was set, by name.")
-    derived_from: Slug | None = Field(None, description="The recipe that this one was changed from.")
+    derived_from: RecipeId | None = Field(None, description="The recipe that this one was changed from.")

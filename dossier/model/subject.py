@@ -32,6 +32,4 @@ class Subject(Record):
     modalities: tuple[Line, ...] = ()
     upstream: tuple[Line, ...] = Field((), description="Repositories that the weights come from.")
     license: Prose | None = None
-    stale_after_days: Count = Field(
-        90, description="A lane whose newest evidence is older is shown as stale."
-    )
+    stale_after_days: Count = Field(90, description="A lane whose newest evidence is older is shown as stale.")

@@ -153,6 +153,7 @@ class Exclusion(Word):
     OTHER_HARDWARE = "other-hardware", "an upstream claim on other hardware"
     NO_ARTIFACT = "no-artifact", "an observation without an artifact"
     CLIENT_LIMITED = "client-limited", "the measuring client was the limit"
+    INVALID_RUN = "invalid-run", "the run itself was not valid"
     GATE_FAILED = "gate-failed", "the gate of this population failed, so no speed claim rests on it"
 
 

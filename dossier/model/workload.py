@@ -8,7 +8,20 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import Count, Flag, Line, Maybe, Part, Prose, Quantity, Range, Slug
+from dossier.model.base import (
+    ArmId,
+    ArtifactId,
+    Count,
+    Flag,
+    Line,
+    Maybe,
+    Part,
+    PopulationId,
+    Prose,
+    Quantity,
+    Range,
+    Slug,
+)
 from dossier.model.vocabulary import CacheMode, Exclusion, Load, MeasurementClass, Path, Provenance
 
 _ITEM = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:/-]{0,119}")
@@ -25,9 +38,7 @@ class Miss(Part):
 
     index: Maybe[Count] | None = None
     count: Count = Field(1, ge=1, description="How many misses of this very kind.")
-    kind: Annotated[str, BeforeValidator(_label)] = Field(
-        description="word-count, truncated, empty, incorrect ..."
-    )
+    kind: Annotated[str, BeforeValidator(_label)] = Field(description="word-count, truncated, empty, incorrect ...")
     observed: Line | None = None
     expected: Line | None = None
     limit: Line | None = None
@@ -49,11 +60,11 @@ class Population(Part):
     id: Slug
     title: Line | None = None
     class_: MeasurementClass | None = Field(None, alias="class")
-    arm: Slug | None = None
+    arm: ArmId | None = None
     probe: Line | None = Field(None, description="What was asked: a suite, a needle, a controlled output.")
     suite: Line | None = Field(None, description="The suite's name, version or digest.")
-    repeat_of: Slug | None = Field(None, description="A repeat is another population; both stay.")
-    part_of: Slug | None = Field(None, description="A bucket of the named population.")
+    repeat_of: PopulationId | None = Field(None, description="A repeat is another population; both stay.")
+    part_of: PopulationId | None = Field(None, description="A bucket of the named population.")
     provenance: Provenance | None = Field(None, description="Only where it differs from the finding's.")
 
     planned: Maybe[Count] | None = None
@@ -66,10 +77,9 @@ class Population(Part):
     runs: Maybe[Count] | None = Field(None, description="Separate runs that the requests come from.")
     server_starts: Maybe[Count] | None = None
 
+    target: Line | None = Field(None, description="The cell as the source labels it: 4K, 120K target ...")
     target_tokens: Maybe[Count] | None = Field(None, description="Nominal prompt size.")
-    prompt_tokens: Maybe[Range] | None = Field(
-        None, description="Actual prompt tokens, `206630` or `low..high`."
-    )
+    prompt_tokens: Maybe[Range] | None = Field(None, description="Actual prompt tokens, `206630` or `low..high`.")
     output_tokens: Maybe[Range] | None = None
     output_budget: Maybe[Count] | None = Field(None, description="Greatest output allowed a request.")
     output_control: Maybe[Line] | None = Field(None, description="How output length was held, and verified.")
@@ -87,6 +97,6 @@ class Population(Part):
 
     misses: tuple[Miss, ...] = ()
     excluded: Excluded | None = None
-    artifact: Slug | None = None
+    artifact: ArtifactId | None = None
     note: Prose | None = None
     complete_parts: Flag | None = Field(None, description="Whether its parts make up the whole.")

@@ -1,0 +1,193 @@
+"""The catalog: every record by key, loaded whole only when asked for."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from functools import cached_property
+from pathlib import Path
+from typing import TypeVar
+
+from dossier.catalog.files import Found
+from dossier.catalog.summary import Summary
+from dossier.errors import Problem
+from dossier.fold import Event, Folded, LaneState, day_of, fold
+from dossier.model.base import Record
+from dossier.model.finding import Finding
+from dossier.model.hardware import Hardware
+from dossier.model.identity import Identity
+from dossier.model.metrics import METRICS, Metric, MetricRecord
+from dossier.model.parse import parse_record
+from dossier.model.recipe import Recipe
+from dossier.model.subject import Subject
+from dossier.source import Document, read_document
+
+Key = tuple[str, str]
+"""(folder, id)"""
+
+R = TypeVar("R", bound=Record)
+_HELD = 400
+"""Records held whole at once: enough for a page and everything that it refers to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record file that could be read and validated."""
+
+    key: Key
+    found: Found
+    sha256: str
+    digest: str
+    refs: tuple[Key, ...]
+
+
+@dataclass
+class Catalog:
+    """Records by key; the summaries of findings in date order; problems met on loading.
+
+    `broken` holds keys of files that are there and could not be validated, so that what refers to them is not
+    reported a second time.
+    """
+
+    evidence: Path
+    shown: str
+    entries: dict[Key, Entry] = field(default_factory=dict)
+    summaries: dict[str, Summary] = field(default_factory=dict)
+    broken: set[Key] = field(default_factory=set)
+    problems: list[Problem] = field(default_factory=list)
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
+    _held: OrderedDict[Key, Record] = field(default_factory=OrderedDict)
+
+    def exists(self, folder: str, id_: str) -> bool:
+        """Is there a file for this record, valid or not?"""
+        return (folder, id_) in self.entries or (folder, id_) in self.broken
+
+    def record(self, folder: str, id_: str) -> Record | None:
+        """The record, read anew where it is not held; None where there is no valid one."""
+        key = (folder, id_)
+        if key in self._held:
+            self._held.move_to_end(key)
+            return self._held[key]
+        entry = self.entries.get(key)
+        if entry is None:
+            return None
+        record, _ = parse_record(self.document(key), entry.found.shown)
+        if record is not None:
+            self.hold(key, record)
+        return record
+
+    def hold(self, key: Key, record: Record) -> None:
+        """Keep a record at hand, letting the one go that was not used for longest."""
+        self._held[key] = record
+        if len(self._held) > _HELD:
+            self._held.popitem(last=False)
+
+    def document(self, key: Key) -> Document:
+        """The source of a record, for positions."""
+        found = self.entries[key].found
+        document, _ = read_document(found.file.read_bytes(), found.shown)
+        return document if document is not None else Document({}, "")
+
+    def _of(self, kind: type[R], id_: str) -> R | None:
+        record = self.record(kind.FOLDER, id_)
+        return record if isinstance(record, kind) else None
+
+    def finding(self, id_: str) -> Finding | None:
+        """A finding by id."""
+        return self._of(Finding, id_)
+
+    def recipe(self, id_: str) -> Recipe | None:
+        """A recipe by id."""
+        return self._of(Recipe, id_)
+
+    def identity(self, id_: str) -> Identity | None:
+        """An identity by id."""
+        return self._of(Identity, id_)
+
+    def hardware(self, id_: str) -> Hardware | None:
+        """A piece of hardware by id."""
+        return self._of(Hardware, id_)
+
+    def subject(self, id_: str) -> Subject | None:
+        """A model by id."""
+        return self._of(Subject, id_)
+
+    def ids(self, folder: str) -> list[str]:
+        """Ids of the valid records of a folder, in order."""
+        return sorted(id_ for f, id_ in self.entries if f == folder)
+
+    def metric(self, id_: str) -> Metric | None:
+        """A metric of the dictionary, or one that this evidence adds."""
+        if id_ in METRICS:
+            return METRICS[id_]
+        record = self._of(MetricRecord, id_)
+        return record.as_metric() if record is not None else None
+
+    @cached_property
+    def dated(self) -> list[Summary]:
+        """Findings in order: by date, within a day what follows comes after, then by id."""
+        return sorted(self.summaries.values(), key=lambda s: (s.date, self._depth(s.id, s.date), s.id))
+
+    def _depth(self, id_: str, day: date, seen: frozenset[str] = frozenset()) -> int:
+        summary = self.summaries.get(id_)
+        if summary is None or summary.date != day or id_ in seen:
+            return 0
+        links = summary.links
+        before = [*links.follows, *links.supersedes, links.addendum_to, links.erratum_for, links.withdraws]
+        seen = seen | {id_}
+        return max((1 + self._depth(b, day, seen) for b in before if b and self._same_day(b, day)), default=0)
+
+    def _same_day(self, id_: str, day: date) -> bool:
+        other = self.summaries.get(id_)
+        return other is not None and other.date == day
+
+    @cached_property
+    def withdrawn(self) -> dict[str, Summary]:
+        """Withdrawn findings, each with the finding that withdrew it."""
+        return {s.withdraws: s for s in self.dated if s.withdraws is not None}
+
+    @cached_property
+    def waived(self) -> dict[str, tuple[str, str]]:
+        """`finding#gate` of every waived gate, with the finding and decision that waived it."""
+        return {
+            d.gate if "#" in d.gate else f"{s.id}#{d.gate}": (s.id, d.id)
+            for s in self.dated
+            if s.id not in self.withdrawn
+            for d in s.decisions
+            if d.gate is not None
+        }
+
+    def events(self, until: date | None = None) -> Iterator[Event]:
+        """Decision events in the order in which they hold, without those of findings withdrawn by then."""
+        events = [e for s in self.dated if not self._gone(s.id, until) for e in _events_of(s)]
+        rank = {s.id: n for n, s in enumerate(self.dated)}
+        return iter(sorted(events, key=lambda e: (e.day, rank[e.finding], e.index)))
+
+    def _gone(self, id_: str, until: date | None) -> bool:
+        by = self.withdrawn.get(id_)
+        return by is not None and (until is None or by.date <= until)
+
+    def folded(self, until: date | None = None) -> Folded:
+        """The state of every lane at the end of a day, or now."""
+        return fold(self.events(until), until)
+
+    @cached_property
+    def now(self) -> Folded:
+        """The state of every lane after every event."""
+        return self.folded()
+
+    def lane(self, model: str, lane: str, until: date | None = None) -> LaneState:
+        """One lane's state; an empty one where nothing was decided."""
+        folded = self.now if until is None else self.folded(until)
+        return folded.lanes.get((model, lane), LaneState(model, lane))
+
+
+def _events_of(summary: Summary) -> Iterator[Event]:
+    for index, decision in enumerate(summary.decisions):
+        model = decision.model or summary.models[0]
+        day = day_of(decision.at) if decision.at is not None else summary.date
+        for lane in decision.lanes:
+            if decision.recipe or decision.subject:
+                yield Event(model, lane, day, summary.id, index, summary.provenance, decision)

@@ -1,0 +1,149 @@
+"""What other pages need of a finding, so that thousands of findings need not be held whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import date
+
+from pydantic import TypeAdapter
+
+from dossier.derive.gates import judge
+from dossier.derive.items import Find, Metrics
+from dossier.model.base import Count, Line, Part, Prose
+from dossier.model.decision import Decision, StatedRole
+from dossier.model.finding import Finding, KeptFile, Links
+from dossier.model.measurement import Measurement
+from dossier.model.vocabulary import Completion, Kind, MeasurementClass, Provenance, Verdict
+from dossier.model.workload import Population
+
+
+class GateResult(Part):
+    """A gate's verdict before any waiver, and the recipe whose arm it judged."""
+
+    id: str
+    title: str
+    verdict: Verdict
+    recipe: str | None = None
+
+
+class Summary(Part):
+    """The head of a finding, and the small things that indexes, banners and the fold are made of."""
+
+    id: str
+    path: str
+    title: Line
+    date: date
+    kind: Kind
+    provenance: Provenance
+    completion: Completion
+    models: tuple[str, ...]
+    campaign: str | None
+    classes: tuple[MeasurementClass, ...]
+    summary: Prose
+    recipes: tuple[str, ...] = ()
+    measured_recipes: tuple[str, ...] = ()
+    hardware: tuple[str, ...] = ()
+    links: Links = Links()
+    withdraws: str | None = None
+    decisions: tuple[Decision, ...] = ()
+    gates: tuple[GateResult, ...] = ()
+    stated_roles: tuple[StatedRole, ...] = ()
+    excluded_items: tuple[str, ...] = ()
+    artifacts: tuple[KeptFile, ...] = ()
+    populations: Count = 0
+    measurements: Count = 0
+    comparisons: Count = 0
+    digest: str = ""
+
+
+_ADAPTER: TypeAdapter[Summary] = TypeAdapter(Summary)
+
+
+def dump(summary: Summary) -> bytes:
+    """The summary as JSON for the cache."""
+    return _ADAPTER.dump_json(summary, exclude_defaults=True, by_alias=True)
+
+
+def restore(data: bytes) -> Summary:
+    """A summary that `dump` wrote; raises ValueError for anything else."""
+    return _ADAPTER.validate_json(data)
+
+
+def summarize(
+    finding: Finding, path: str, digest: str, find: Find, metrics: Metrics, hardware_of: Callable[[str], str | None]
+) -> Summary:
+    """Condense a finding. `hardware_of` gives the hardware of a recipe."""
+    recipes = recipes_of(finding)
+    machines = [h for h in map(hardware_of, recipes) if h] + [h.hardware for h in finding.hardware]
+    return Summary(
+        id=finding.id,
+        path=path,
+        title=finding.title,
+        date=finding.date,
+        kind=finding.kind,
+        provenance=finding.provenance,
+        completion=finding.completion,
+        models=finding.models,
+        campaign=finding.campaign,
+        classes=classes_of(finding),
+        summary=finding.summary,
+        recipes=recipes,
+        measured_recipes=measured_recipes(finding),
+        hardware=tuple(dict.fromkeys(machines)),
+        links=finding.links,
+        withdraws=finding.links.withdraws,
+        decisions=finding.decisions,
+        gates=tuple(_gate_results(finding, find, metrics)),
+        stated_roles=finding.stated_roles,
+        excluded_items=tuple(_excluded(finding)),
+        artifacts=finding.artifacts,
+        populations=len(finding.populations),
+        measurements=len(finding.measurements),
+        comparisons=len(finding.comparisons),
+        digest=digest,
+    )
+
+
+def _excluded(finding: Finding) -> Iterator[str]:
+    for parts in (finding.populations, finding.measurements, finding.comparisons):
+        yield from (part.id for part in parts if part.excluded is not None)
+
+
+def arm_recipe(finding: Finding, arm: str | None) -> str | None:
+    """The recipe of an arm; None where the arm or its recipe is not known."""
+    found = finding.arms.get(arm) if arm else None
+    return found.recipe if found is not None and isinstance(found.recipe, str) else None
+
+
+def recipes_of(finding: Finding) -> tuple[str, ...]:
+    """Every recipe the finding is about, arms first."""
+    arms = [arm.recipe for arm in finding.arms.values() if isinstance(arm.recipe, str)]
+    decided = [r for d in finding.decisions for r in (d.recipe,) if r is not None]
+    return tuple(dict.fromkeys([*arms, *finding.recipes, *decided]))
+
+
+def measured_recipes(finding: Finding) -> tuple[str, ...]:
+    """The recipes of the arms that a population, measurement or observation belongs to."""
+    arms = [p.arm for p in finding.populations] + [m.arm for m in finding.measurements]
+    arms += [o.arm for o in finding.observations]
+    if None in arms:
+        arms += list(finding.arms)
+    return tuple(dict.fromkeys(r for arm in arms if (r := arm_recipe(finding, arm))))
+
+
+def classes_of(finding: Finding) -> tuple[MeasurementClass, ...]:
+    """The measurement classes of a finding, in the vocabulary's order."""
+    used = set(finding.classes) | {p.class_ for p in finding.populations} | {m.class_ for m in finding.measurements}
+    used |= {c.class_ for c in finding.comparisons} | {o.class_ for o in finding.observations}
+    return tuple(c for c in MeasurementClass if c in used)
+
+
+def _gate_results(finding: Finding, find: Find, metrics: Metrics) -> list[GateResult]:
+    results = []
+    for gate in finding.gates:
+        judged = judge(gate, finding, find, metrics)
+        recipe = None
+        if judged.subject is not None and isinstance(judged.subject.part, Population | Measurement):
+            recipe = arm_recipe(judged.subject.finding, judged.subject.part.arm)
+        results.append(GateResult(id=gate.id, title=gate.title or gate.id, verdict=judged.verdict, recipe=recipe))
+    return results

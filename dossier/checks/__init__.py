@@ -1,0 +1,1 @@
+"""The checks, a family a module: each rule one small function; see `registry`."""

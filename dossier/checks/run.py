@@ -1,0 +1,70 @@
+"""Runs every rule over a catalog and gives all problems, placed and sorted."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from dossier import __version__
+from dossier.cache import Cache
+from dossier.catalog import Catalog, Entry, Key
+from dossier.catalog.loading import dependency_key
+from dossier.checks import arithmetic, artifacts, decisions, identity, lineage, links  # noqa: F401  (they register)
+from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
+from dossier.errors import Problem, Severity
+from dossier.source import Document
+
+_NAMESPACE = f"problems/{__version__}"
+
+
+def check_catalog(catalog: Catalog, cache: Cache) -> list[Problem]:
+    """Every problem of the catalog: those met on loading, of each record, and of records together."""
+    problems = set(catalog.problems)
+    problems.update(_record_problems(catalog, cache))
+    for rule in CATALOG_RULES.values():
+        for key, wrong in rule.check(catalog):
+            problems.add(_placed(rule.id, wrong, catalog.entries[key], catalog.document(key)))
+    return sorted(problems)
+
+
+def _record_problems(catalog: Catalog, cache: Cache) -> Iterator[Problem]:
+    keys = {entry.key: dependency_key(catalog, entry) for entry in catalog.entries.values()}
+    known = cache.get_many(_NAMESPACE, keys.values())
+    fresh: dict[str, bytes] = {}
+    for key, dependency in keys.items():
+        if (cached := known.get(dependency)) is not None:
+            yield from map(_restored, json.loads(cached))
+            continue
+        problems = check_record(catalog, key)
+        rows = [(p.path, p.line, p.column, p.rule, p.message, p.severity) for p in problems]
+        fresh[dependency] = json.dumps(rows).encode()
+        yield from problems
+    cache.put_many(_NAMESPACE, fresh)
+
+
+def _restored(row: list[Any]) -> Problem:
+    path, line, column, rule, message, severity = row
+    return Problem(path, line, column, rule, message, Severity(severity))
+
+
+def check_record(catalog: Catalog, key: Key) -> list[Problem]:
+    """The problems of one record."""
+    record = catalog.record(*key)
+    if record is None:
+        return []
+    wrongs = [
+        (rule.id, wrong)
+        for rule in RECORD_RULES.values()
+        if isinstance(record, rule.kind)
+        for wrong in rule.check(record, catalog)
+    ]
+    if not wrongs:
+        return []
+    document = catalog.document(key)
+    return [_placed(rule_id, wrong, catalog.entries[key], document) for rule_id, wrong in wrongs]
+
+
+def _placed(rule: str, wrong: Wrong, entry: Entry, document: Document) -> Problem:
+    mark = document.locate(wrong.place, key=wrong.key)
+    return Problem(entry.found.shown, mark.line, mark.column, rule, wrong.message, wrong.severity)

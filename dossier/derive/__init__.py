@@ -1,0 +1,1 @@
+"""What follows from records and is never typed: differences, verdicts, displays, references."""

@@ -1,0 +1,206 @@
+"""Items: the parts of a finding that other texts refer to, each with the one way in which it is shown.
+
+`[[strict-turnover]]` shows what the item of that id says; `[[strict-turnover.planned]]` one of its fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+
+from dossier.derive.deltas import Difference, in_unit, like
+from dossier.derive.format import number, quantity, span, when, with_unit
+from dossier.model.base import Part, Quantity, Range, Unknown
+from dossier.model.finding import Finding
+from dossier.model.gate import Requirement
+from dossier.model.measurement import Comparison, Delta, Measurement
+from dossier.model.metrics import METRICS, Metric
+from dossier.model.workload import Population
+
+Find = Callable[[str], Finding | None]
+Metrics = Callable[[str], Metric | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One part of one finding."""
+
+    finding: Finding
+    kind: str
+    part: Part
+
+    @property
+    def id(self) -> str:
+        """The id within its finding."""
+        return str(getattr(self.part, "id", ""))
+
+
+_LISTS = (
+    "populations", "measurements", "comparisons", "gates", "decisions",
+    "failures", "observations", "discrepancies", "artifacts",
+)  # fmt: skip
+
+
+def items_of(finding: Finding) -> Iterator[tuple[tuple[str, int], Item]]:
+    """Every item with its place in the file."""
+    for name in _LISTS:
+        for index, part in enumerate(getattr(finding, name)):
+            yield (name, index), Item(finding, name.removesuffix("s"), part)
+
+
+def find_item(finding: Finding, item_id: str) -> Item | None:
+    """The item of that id."""
+    return next((item for _, item in items_of(finding) if item.id == item_id), None)
+
+
+def resolve(target: str, here: Finding, find: Find) -> Item | None:
+    """The item that `id` or `finding-id#id` names, seen from a finding."""
+    finding_id, hash_, item_id = target.partition("#")
+    if not hash_:
+        return find_item(here, target)
+    other = here if finding_id == here.id else find(finding_id)
+    return find_item(other, item_id) if other is not None else None
+
+
+def known(value: object) -> object | None:
+    """The value, or None where it is absent or unknown."""
+    return None if isinstance(value, Unknown) else value
+
+
+def fraction(population: Population) -> str:
+    """`58/60` passed of planned; `12/12` completed where nothing was graded; else what is known."""
+    planned, passed, completed = (known(v) for v in (population.planned, population.passed, population.completed))
+    top = passed if passed is not None else completed
+    if top is None and planned is None:
+        return "unknown"
+    return f"{_count(top)}/{_count(planned)}"
+
+
+def _count(value: object | None) -> str:
+    return number(value) if isinstance(value, int) else "?"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A comparison with both sides resolved."""
+
+    candidate: Item | None
+    baseline: Item | None
+    metric: Metric | None
+    values: tuple[Quantity, Quantity] | None
+    difference: Difference | None
+
+    @property
+    def computed(self) -> bool:
+        """Does the difference follow from two values?"""
+        return self.difference is not None
+
+
+def compared(comparison: Comparison, here: Finding, find: Find, metrics: Metrics = METRICS.get) -> Compared:
+    """Resolve both sides and compute the difference where both give a value."""
+    sides = tuple(resolve(target, here, find) for target in (comparison.candidate, comparison.baseline))
+    measured = [s.part for s in sides if s is not None and isinstance(s.part, Measurement)]
+    metric_id = measured[0].metric if measured else comparison.metric
+    metric = metrics(metric_id) if metric_id else None
+    values = [m.value for m in measured if isinstance(m.value, Quantity)]
+    if len(values) != 2:
+        rates = [_rate(s.part) for s in sides if s is not None and isinstance(s.part, Population)]
+        values = [r for r in rates if r is not None] if comparison.metric == "pass_rate" else []
+    if len(values) != 2:
+        return Compared(sides[0], sides[1], metric, None, None)
+    unit = values[0].unit
+    baseline = in_unit(values[1], unit, metric)
+    difference = None if baseline is None else like(values[0].value, baseline, unit, comparison.stated)
+    return Compared(sides[0], sides[1], metric, (values[0], values[1]), difference)
+
+
+def _rate(population: Population) -> Quantity | None:
+    passed, planned = known(population.passed), known(population.planned)
+    if not isinstance(passed, int) or not isinstance(planned, int) or planned == 0:
+        return None
+    return Quantity(value=(Decimal(100 * passed) / planned).quantize(Decimal("0.01")), unit="%")
+
+
+def difference_text(comparison: Comparison, result: Compared) -> str:
+    """The computed difference; the stated one where no values are published."""
+    if result.difference is not None:
+        return result.difference.text
+    if comparison.stated is not None:
+        return stated_text(comparison)
+    return "unknown"
+
+
+def stated_text(comparison: Comparison) -> str:
+    """The stated difference in the site's own notation."""
+    delta = comparison.stated
+    if delta is None:
+        return ""
+    sign = {"-": "−", "": ""}.get(delta.sign, delta.sign)
+    return with_unit(f"{sign}{number(delta.size)}", delta.unit)
+
+
+def display(value: object) -> str:
+    """Any field as a reader sees it."""
+    match value:
+        case Quantity():
+            text = quantity(value)
+        case Range():
+            text = span(value)
+        case bool():
+            text = "yes" if value else "no"
+        case int() | Decimal():
+            text = number(value)
+        case Unknown():
+            text = "unknown"
+        case date():
+            text = when(value)
+        case _:
+            text = str(value)
+    return text
+
+
+def shown(item: Item, field: str, find: Find) -> str | None:
+    """What a reference to the item, or to one field of it, shows; None where there is no such field."""
+    part = item.part
+    if field:
+        value = getattr(part, "class_" if field == "class" else field, None)
+        return display(value) if _is_plain(value) else None
+    return _SHOW[item.kind](item, find) if item.kind in _SHOW else _words(part)
+
+
+def _is_plain(value: object) -> bool:
+    if isinstance(value, (Part, tuple, dict)):
+        return isinstance(value, (Quantity, Range, Unknown, Requirement, Delta))
+    return value is not None and not callable(value)
+
+
+def _words(part: Part) -> str:
+    for name in ("title", "value", "what", "about"):
+        if text := getattr(part, name, None):
+            return str(text)
+    return str(getattr(part, "id", ""))
+
+
+def _show_measurement(item: Item, _: Find) -> str:
+    assert isinstance(item.part, Measurement)  # noqa: S101  (the table below pairs kinds and types)
+    about = "≈ " if item.part.approximate else ""
+    return about + display(item.part.value)
+
+
+def _show_population(item: Item, _: Find) -> str:
+    assert isinstance(item.part, Population)  # noqa: S101
+    return fraction(item.part)
+
+
+def _show_comparison(item: Item, find: Find) -> str:
+    assert isinstance(item.part, Comparison)  # noqa: S101
+    return difference_text(item.part, compared(item.part, item.finding, find))
+
+
+_SHOW: dict[str, Callable[[Item, Find], str]] = {
+    "measurement": _show_measurement,
+    "population": _show_population,
+    "comparison": _show_comparison,
+}

@@ -1,0 +1,110 @@
+"""Walks a record's texts by what their annotations say they mean (`dossier.model.base.Mark`)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, get_args
+
+from dossier.derive.references import Reference, parse_reference, references
+from dossier.model.base import Mark, Part, Unknown
+
+Place = tuple[str | int, ...]
+_PROSE = Mark("prose")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """One place of a record that names a record, or an item of a finding.
+
+    `folder` and `record` are empty for an item of the same finding; `item` is empty for a whole record.
+    """
+
+    place: Place
+    text: str
+    target: str
+    folder: str
+    record: str
+    item: str
+    kinds: tuple[str, ...] = ()
+    in_prose: bool = False
+
+
+def marked(part: Part) -> Iterator[tuple[Place, str, Mark]]:
+    """Every text of a record whose field carries a mark; a reason for the unknown counts as prose."""
+    for name, key, mark in _plan(type(part)):
+        value = getattr(part, name)
+        if value is not None:
+            yield from _inside(value, (key,), mark)
+
+
+def prose(part: Part) -> Iterator[tuple[Place, str]]:
+    """Every prose text of a record."""
+    return ((place, text) for place, text, mark in marked(part) if mark.target == "prose")
+
+
+def pointers(part: Part) -> Iterator[Pointer]:
+    """Everything that a record points at, in fields and in prose."""
+    for place, text, mark in marked(part):
+        if mark.target == "prose":
+            if "[[" in text:
+                yield from (_from_prose(place, found) for _, found in references(text))
+        elif mark.target in {"arm", "metric"}:
+            yield Pointer(place, text, mark.target, "", "", text)
+        elif mark.target in {"item", "evidence"}:
+            yield _from_item(place, text, mark)
+        else:
+            yield Pointer(place, text, "record", mark.target, text, "")
+
+
+def _from_prose(place: Place, found: Reference) -> Pointer:
+    target = "record" if found.record and not found.item else "item"
+    return Pointer(place, found.text, target, found.folder, found.record, found.item, in_prose=True)
+
+
+def _from_item(place: Place, text: str, mark: Mark) -> Pointer:
+    found = parse_reference(text)
+    return Pointer(place, text, mark.target, found.folder, found.record, found.item, mark.kinds)
+
+
+def _inside(value: Any, place: Place, mark: Mark | None) -> Iterator[tuple[Place, str, Mark]]:
+    if isinstance(value, str):
+        if mark is not None:
+            yield place, value, mark
+    elif isinstance(value, Unknown):
+        yield (*place, "unknown"), value.unknown, _PROSE
+    elif isinstance(value, Part):
+        for inner, text, found in marked(value):
+            yield (*place, *inner), text, found
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _inside(item, (*place, index), mark)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _inside(item, (*place, key), mark)
+
+
+@cache
+def _plan(kind: type[Part]) -> tuple[tuple[str, str, Mark | None], ...]:
+    """(attribute, key in the file, mark) of each field that can hold a marked text."""
+    found = []
+    for name, info in kind.model_fields.items():
+        mark = next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
+        if mark is not None or _holds_parts(info.annotation):
+            found.append((name, info.alias or name, mark))
+    return tuple(found)
+
+
+def _mark_in(annotation: Any) -> Mark | None:
+    """The mark of the texts themselves: not looked for inside other parts."""
+    for extra in getattr(annotation, "__metadata__", ()):
+        if isinstance(extra, Mark):
+            return extra
+    return next((mark for inner in get_args(annotation) if (mark := _mark_in(inner)) is not None), None)
+
+
+def _holds_parts(annotation: Any) -> bool:
+    if isinstance(annotation, type) and not get_args(annotation):
+        return issubclass(annotation, Part)
+    return any(_holds_parts(inner) for inner in get_args(annotation))
