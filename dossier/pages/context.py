@@ -1,0 +1,200 @@
+"""What page templates may ask: links, resolved references, prose, roles, computed differences and verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+from jinja2 import Environment
+from markupsafe import Markup, escape
+
+from dossier.catalog import Catalog
+from dossier.catalog.summary import Summary
+from dossier.derive.gates import Judged, judge
+from dossier.derive.items import Compared, Item, compared, display, resolve, shown
+from dossier.derive.references import parse_reference
+from dossier.errors import RenderError
+from dossier.fold import Folded, Standing
+from dossier.model.base import Record
+from dossier.model.finding import Finding
+from dossier.model.gate import Gate
+from dossier.model.measurement import Comparison
+from dossier.model.subject import Lane, Subject
+from dossier.pages import prose as markdown
+from dossier.pages.places import anchor, page_of, root_of
+
+
+@dataclass(frozen=True, slots=True)
+class LaneRole:
+    """A recipe's role in one lane of one model."""
+
+    model: str
+    lane: Lane
+    standing: Standing
+
+
+@dataclass
+class Site:
+    """The catalog and the templates: everything from which pages are made."""
+
+    catalog: Catalog
+    env: Environment
+
+    def view(self, path: str) -> View:
+        """The site as seen from one page."""
+        return View(self, path, root_of(path))
+
+    @cached_property
+    def subjects(self) -> list[Subject]:
+        """Every model, by id."""
+        found = (self.catalog.subject(id_) for id_ in self.catalog.ids("models"))
+        return [subject for subject in found if subject is not None]
+
+    @cached_property
+    def titles(self) -> dict[tuple[str, str], str]:
+        """The title of every record."""
+        titles = {("findings", s.id): s.title for s in self.catalog.dated}
+        for folder, id_ in self.catalog.entries:
+            if folder != "findings":
+                record = self.catalog.record(folder, id_)
+                titles[folder, id_] = str(getattr(record, "title", None) or getattr(record, "name", id_))
+        return titles
+
+    @cached_property
+    def linked_from(self) -> dict[str, list[tuple[str, Summary]]]:
+        """Finding id -> how later findings refer to it, as (word, their summary), in date order."""
+        found: dict[str, list[tuple[str, Summary]]] = {}
+        for summary in self.catalog.dated:
+            for word, target in links_of(summary):
+                found.setdefault(target, []).append((word, summary))
+        return found
+
+    def roles(self, recipe: str, until: date | None = None) -> list[LaneRole]:
+        """The roles of a recipe in every lane that a decision named it for, at a date or now."""
+        folded = self.catalog.now if until is None else self.folded(until)
+        return [
+            LaneRole(subject.id, lane, standing)
+            for subject in self.subjects
+            for lane in subject.lanes
+            if (state := folded.lanes.get((subject.id, lane.id))) is not None
+            if (standing := state.standings.get(recipe)) is not None
+        ]
+
+    def folded(self, until: date) -> Folded:
+        """The lanes at the end of a day; each day is folded once."""
+        if until not in self._folded:
+            self._folded[until] = self.catalog.folded(until)
+        return self._folded[until]
+
+    @cached_property
+    def _folded(self) -> dict[date, Folded]:
+        return {}
+
+    @cached_property
+    def newest(self) -> date | None:
+        """The day of the newest finding: what is stale is measured against it, never against the clock."""
+        return self.catalog.dated[-1].date if self.catalog.dated else None
+
+
+_LINK_WORDS = {
+    "follows": "follows",
+    "supersedes": "supersedes",
+    "see": "refers to",
+    "erratum_for": "corrects",
+    "addendum_to": "adds to",
+    "withdraws": "withdraws",
+}
+
+
+def links_of(summary: Summary) -> Iterator[tuple[str, str]]:
+    """(word, target finding) of every link that a finding declares."""
+    for name, word in _LINK_WORDS.items():
+        value = getattr(summary.links, name)
+        targets = (value,) if isinstance(value, str) else value or ()
+        yield from ((word, target) for target in targets)
+
+
+@dataclass(frozen=True)
+class View:
+    """One page's way of looking at the site: every href is relative to it."""
+
+    site: Site
+    path: str
+    root: str
+
+    def href(self, folder: str, id_: str, item: str = "") -> str:
+        """The way to a record's page, or to an item on it."""
+        page = page_of(folder, id_)
+        fragment = f"#{anchor(item)}" if item else ""
+        return fragment if fragment and page == self.path else f"{self.root}{page}{fragment}"
+
+    def link(self, folder: str, id_: str, words: str = "") -> Markup:
+        """A link to a record, by its title or other words; plain text where no such record is."""
+        title = words or self.site.titles.get((folder, id_), id_)
+        if (folder, id_) not in self.site.titles:
+            return escape(title)
+        return Markup('<a href="{}">{}</a>').format(self.href(folder, id_), title)
+
+    def prose(self, text: str, finding: Finding | None = None) -> Markup:
+        """Markdown blocks with references resolved as seen from a finding."""
+        return markdown.prose(text, lambda target: self.reference(target, finding))
+
+    def inline(self, text: str, finding: Finding | None = None) -> Markup:
+        """One line of Markdown with references resolved."""
+        return markdown.inline(text, lambda target: self.reference(target, finding))
+
+    def plain(self, text: str, finding: Finding | None = None) -> str:
+        """The words of some prose, for descriptions and search."""
+        return markdown.plain(self.prose(text, finding))
+
+    def reference(self, target: str, finding: Finding | None) -> Markup:
+        """What stands for `[[target]]`: the formatted figure linked to its row, or a linked title."""
+        place, _, words = target.partition("|")
+        found = parse_reference(place, words)
+        if found.record and not found.item:
+            return self.link(found.folder, found.record, found.words)
+        if found.record and found.folder != "findings":
+            return self._field(found.folder, found.record, found.item, found.words)
+        return self._item(place.strip(), finding, words)
+
+    def _field(self, folder: str, id_: str, name: str, words: str) -> Markup:
+        record = self.site.catalog.record(folder, id_)
+        value = getattr(record, name, None)
+        if value is None:
+            raise RenderError(f"{folder}/{id_} has no {name}")
+        return Markup('<a class="dx-fig" href="{}">{}</a>').format(self.href(folder, id_), words or display(value))
+
+    def _item(self, target: str, finding: Finding | None, words: str) -> Markup:
+        item, field = self.find(target, finding)
+        text = shown(item, field, self.site.catalog.finding)
+        if text is None:
+            raise RenderError(f"{target} shows nothing")
+        href = self.href("findings", item.finding.id, item.id)
+        return Markup('<a class="dx-fig" href="{}">{}</a>').format(href, words or text)
+
+    def find(self, target: str, finding: Finding | None) -> tuple[Item, str]:
+        """The item that a reference names, and the field after its last dot where the whole is no item's id."""
+        for name, field in ((target, ""), target.rpartition(".")[::2]):
+            here = finding or self.site.catalog.finding(name.partition("#")[0])
+            item = resolve(name, here, self.site.catalog.finding) if here is not None and name else None
+            if item is not None:
+                return item, field
+        raise RenderError(f"[[{target}]] names nothing")
+
+    def compared(self, comparison: Comparison, finding: Finding) -> Compared:
+        """Both sides of a comparison and the computed difference."""
+        return compared(comparison, finding, self.site.catalog.finding, self.site.catalog.metric)
+
+    def judged(self, gate: Gate, finding: Finding) -> Judged:
+        """A gate's verdict before any waiver."""
+        return judge(gate, finding, self.site.catalog.finding, self.site.catalog.metric)
+
+    def record(self, folder: str, id_: str) -> Record | None:
+        """Any record."""
+        return self.site.catalog.record(folder, id_)
+
+    def render(self, template: str, **values: object) -> str:
+        """Render a template with this view as `view`."""
+        return self.site.env.get_template(template).render(view=self, site=self.site, **values)
