@@ -19,6 +19,7 @@ from dossier.wire.tools import ToolCall, ToolJoin
 from dossier.wire.trace import Trace
 
 DONE = b"[DONE]"
+_BREAKS = frozenset({FailureClass.DISCONNECTED, FailureClass.IDLE, FailureClass.DEADLINE})
 _KNOWN_NAMES = frozenset({"message", "error", "completion", "chunk"})
 
 
@@ -120,6 +121,10 @@ class StreamRecorder:
         """Close the record. `broke` is what the transport says went wrong, if anything."""
         if broke is None:
             self._take_rest(trace)
+        elif broke.kind in _BREAKS and self._terminal is not None:
+            # All that was to be said was said; how the connection ended afterwards is no part of the sample.
+            self._deviations.add("broken-after-terminal")
+            broke = None
         if trace.left_open:
             self._deviations.add("left-open")
         return StreamOutcome(
