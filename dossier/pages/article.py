@@ -21,7 +21,9 @@ def article(body: str) -> str:
 
     Line breaks and indentation between tags are made one line break each; inside `<pre>` nothing visible changes.
     """
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", body.replace("\r\n", "\n").replace("\r", "\n"))
+    # A Markup would escape what is put into it.
+    text = str(body).replace("\r\n", "\n").replace("\r", "\n")
+    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
     # Only an attribute of a search directive looks like this, and no page has one.
     text = text.replace("data-search-", "data&#45;search-")
     parts = _PRE.split(text)

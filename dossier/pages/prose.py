@@ -52,7 +52,7 @@ def inline(text: str, resolve: Resolve) -> Markup:
 
 def plain(markup: str) -> str:
     """The words of some HTML, for a description or the search index: no tags, single spaces."""
-    spaced = re.sub(r"(</(?:p|li|td|th|h\d|pre|tr)>|<br>)", r"\1 ", markup)
+    spaced = re.sub(r"(</(?:p|li|td|th|h\d|pre|tr)>|<br>)", r"\1 ", str(markup))
     return " ".join(html.unescape(nh3.clean(spaced, tags=set())).split())
 
 
@@ -90,7 +90,7 @@ def _words_of_image(
 
 
 def _table_open(*_: object) -> str:
-    return '<div class="dx-table" role="region" tabindex="0" aria-label="Table"><table class="dx-t">'
+    return '<div class="dx-table" role="region" tabindex="0" aria-label="Table"><table class="dx-t dx-t-prose">'
 
 
 def _table_close(*_: object) -> str:

@@ -78,8 +78,8 @@ class Shells:
         if shell is None:
             raise RenderError(f"{path}: no page of section {section} lies so deep")
         values = {
-            "dossier-title-slot": html.escape(title),
-            "dossier-description-slot": html.escape(description),
+            "dossier-title-slot": html.escape(str(title)),
+            "dossier-description-slot": html.escape(str(description)),
             '<div class="dossier-article-slot"></div>': article(body),
             "canonical": html.escape(self.site_url + path),
         }

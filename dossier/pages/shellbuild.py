@@ -42,8 +42,8 @@ def write_mkdocs_tree(project: Path, build: Path, pages: Mapping[str, str]) -> N
 
 
 def markdown_name(path: str) -> str:
-    """The Markdown file that mkdocs turns into a page path: `findings/x/` is made from `findings/x.md`."""
-    return f"{path.rstrip('/')}.md" if path else "index.md"
+    """The Markdown file that mkdocs turns into a page: `findings/` from `findings/index.md`, a leaf from `x.md`."""
+    return f"{path.rstrip('/')}.md" if path.count("/") > 1 else f"{path}index.md"
 
 
 def cached_shell(
