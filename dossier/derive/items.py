@@ -12,7 +12,8 @@ from decimal import Decimal
 
 from dossier.derive.deltas import Difference, in_unit, like
 from dossier.derive.format import number, quantity, span, when, with_unit
-from dossier.model.base import Part, Quantity, Range, Unknown
+from dossier.derive.references import parse_reference
+from dossier.model.base import Part, Quantity, Range, Record, Unknown
 from dossier.model.finding import Finding
 from dossier.model.gate import Requirement
 from dossier.model.measurement import Comparison, Delta, Measurement
@@ -21,6 +22,8 @@ from dossier.model.workload import Population
 
 Find = Callable[[str], Finding | None]
 Metrics = Callable[[str], Metric | None]
+Records = Callable[[str, str], Record | None]
+"""Folder and id to a record."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +65,42 @@ def resolve(target: str, here: Finding, find: Find) -> Item | None:
         return find_item(here, target)
     other = here if finding_id == here.id else find(finding_id)
     return find_item(other, item_id) if other is not None else None
+
+
+def look_up(target: str, here: Finding | None, find: Find) -> tuple[Item, str] | None:
+    """The item that a reference names, and the field after its last dot where the whole is no item's id."""
+    place, _, item_id = target.strip().removeprefix("findings/").rpartition("#")
+    finding = here if not place or (here is not None and here.id == place) else find(place)
+    if finding is None:
+        return None
+    for name, field in ((item_id, ""), item_id.rpartition(".")[::2]):
+        if (item := find_item(finding, name)) is not None:
+            return item, field
+    return None
+
+
+def field_of(part: Part, name: str) -> object | None:
+    """The value of one field by its name in the file; None where there is none, or it is no single value."""
+    attribute = "class_" if name == "class" else name
+    value = getattr(part, attribute) if attribute in type(part).model_fields else None
+    return value if _is_plain(value) else None
+
+
+def number_of(target: str, here: Finding | None, find: Find, record: Records) -> Decimal | None:
+    """The bare number behind a reference, for arithmetic; None where it stands for none."""
+    found = parse_reference(target)
+    if found.record and found.folder != "findings":
+        other = record(found.folder, found.record)
+        value = field_of(other, found.item) if other is not None else None
+    else:
+        at = look_up(target, here, find)
+        value = None if at is None else field_of(at[0].part, at[1] or "value")
+    match value:
+        case Quantity():
+            return value.value
+        case int() | Decimal() if not isinstance(value, bool):
+            return Decimal(value)
+    return None
 
 
 def known(value: object) -> object | None:
@@ -163,11 +202,10 @@ def display(value: object) -> str:
 
 def shown(item: Item, field: str, find: Find) -> str | None:
     """What a reference to the item, or to one field of it, shows; None where there is no such field."""
-    part = item.part
     if field:
-        value = getattr(part, "class_" if field == "class" else field, None)
-        return display(value) if _is_plain(value) else None
-    return _SHOW[item.kind](item, find) if item.kind in _SHOW else _words(part)
+        value = field_of(item.part, field)
+        return None if value is None else display(value)
+    return _SHOW[item.kind](item, find) if item.kind in _SHOW else _words(item.part)
 
 
 def _is_plain(value: object) -> bool:

@@ -47,7 +47,7 @@ def prose(part: Part) -> Iterator[tuple[Place, str]]:
 def pointers(part: Part) -> Iterator[Pointer]:
     """Everything that a record points at, in fields and in prose."""
     for place, text, mark in marked(part):
-        if mark.target == "prose":
+        if mark.target in {"prose", "formula"}:
             if "[[" in text:
                 yield from (_from_prose(place, found) for _, found in references(text))
         elif mark.target in {"arm", "metric"}:

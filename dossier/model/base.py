@@ -32,8 +32,9 @@ T = TypeVar("T")
 class Mark:
     """What a text field means to the rest of the evidence, kept in its annotation.
 
-    `target` is `prose`, a folder such as `recipes`, `metric`, `arm` (of the same finding), `item` (a part of the same
-    finding, or `finding-id#id`) or `evidence` (a finding, or an item). `kinds` narrows what an item may be.
+    `target` is `prose`, `formula`, a folder such as `recipes`, `metric`, `arm` (of the same finding), `item` (a
+    part of the same finding, or `finding-id#id`) or `evidence` (a finding, or an item). `kinds` narrows what an
+    item may be.
     """
 
     target: str
@@ -174,6 +175,8 @@ Line = Annotated[str, BeforeValidator(_line), Field(max_length=1000)]
 """One line of text."""
 Prose = Annotated[str, Mark("prose"), BeforeValidator(_prose), Field(max_length=60_000)]
 """Markdown; a figure in it is a reference such as `[[decode-4k]]`, never typed."""
+Formula = Annotated[Line, Mark("formula")]
+"""Arithmetic over references and numbers: `[[pool]] / 2`; it has to give the figure beside it."""
 Slug = Annotated[str, BeforeValidator(_slug)]
 """An identifier: lower-case letters, digits, single '-' or '.' inside."""
 ModelId = Annotated[Slug, Mark("models")]

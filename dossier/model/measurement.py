@@ -16,6 +16,7 @@ from dossier.model.base import (
     Count,
     Figure,
     Flag,
+    Formula,
     ItemRef,
     Line,
     Maybe,
@@ -83,6 +84,7 @@ class Measurement(Part):
     when: Line | None = Field(None, description="At which stage: after warm-up, before cutover ...")
     interval: Interval | None = None
     origin: Origin | None = Field(None, alias="from")
+    computed_from: Formula | None = Field(None, description="For a planned figure: `[[pool]] / 2`; + - * / and ().")
     provenance: Provenance | None = Field(None, description="Only where it differs from the finding's.")
     excluded: Excluded | None = None
     title: Line | None = None
