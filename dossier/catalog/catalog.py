@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from dossier.catalog.files import Found
 from dossier.catalog.summary import Summary
+from dossier.digest import file_digest, read_bytes
 from dossier.errors import Problem
 from dossier.fold import Event, Folded, LaneState, day_of, fold
 from dossier.model.base import Record
@@ -59,6 +60,7 @@ class Catalog:
     problems: list[Problem] = field(default_factory=list)
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     _held: OrderedDict[Key, Record] = field(default_factory=OrderedDict)
+    _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def exists(self, folder: str, id_: str) -> bool:
         """Is there a file for this record, valid or not?"""
@@ -87,8 +89,27 @@ class Catalog:
     def document(self, key: Key) -> Document:
         """The source of a record, for positions."""
         found = self.entries[key].found
-        document, _ = read_document(found.file.read_bytes(), found.shown)
+        document, _ = read_document(read_bytes(found.file), found.shown)
         return document if document is not None else Document({}, "")
+
+    @cached_property
+    def artifacts_of(self) -> dict[str, list[str]]:
+        """Finding id -> the paths below `artifacts/` in its folder; files outside any folder are under ''."""
+        found: dict[str, list[str]] = {}
+        for path in self.artifacts:
+            folder, slash, _ = path.partition("/")
+            found.setdefault(folder if slash else "", []).append(path)
+        return found
+
+    def kept(self, path: str) -> tuple[str, int] | None:
+        """SHA-256 and size of a file below `artifacts/`; None where there is none."""
+        if path not in self._kept and path in self.artifacts:
+            self._kept[path] = file_digest(self.artifacts[path])
+        return self._kept.get(path)
+
+    def kept_bytes(self, path: str) -> bytes | None:
+        """What a file below `artifacts/` holds; None where there is none."""
+        return read_bytes(self.artifacts[path]) if path in self.artifacts else None
 
     def _of(self, kind: type[R], id_: str) -> R | None:
         record = self.record(kind.FOLDER, id_)

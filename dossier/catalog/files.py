@@ -73,6 +73,7 @@ def _folder(path: Path, folder: str, shown: str, found: list[Found]) -> Iterator
 def find_artifacts(evidence: Path, shown: str) -> tuple[dict[str, Path], list[Problem]]:
     """Every file below `artifacts/` by its path there (`<finding-id>/...`), and problems such as links."""
     files: dict[str, Path] = {}
+    seen: dict[str, str] = {}
     problems: list[Problem] = []
     root = evidence / ARTIFACTS
     if root.is_symlink():
@@ -81,11 +82,16 @@ def find_artifacts(evidence: Path, shown: str) -> tuple[dict[str, Path], list[Pr
     while pending:
         for entry in _listing(pending.pop()):
             inside = Path(entry.path).relative_to(root).as_posix()
+            place = f"{shown}/{ARTIFACTS}/{inside}"
             if entry.is_symlink():
-                place = f"{shown}/{ARTIFACTS}/{inside}"
                 problems.append(_problem(place, "source/symlink", "a link; copy the file here instead"))
             elif entry.is_dir():
                 pending.append(Path(entry.path))
+            elif not entry.is_file(follow_symlinks=False):
+                problems.append(_problem(place, "source/place", "not a plain file; remove it"))
+            elif (twin := seen.setdefault(inside.casefold(), inside)) != inside:
+                told = f"differs from {twin} only by case; rename one"
+                problems.append(_problem(place, "source/collision", told))
             elif not entry.name.startswith("."):
                 files[inside] = Path(entry.path)
     return dict(sorted(files.items())), problems

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
-from dossier import __version__
 from dossier.cache import Cache
 from dossier.catalog.catalog import Catalog, Entry, Key
 from dossier.catalog.files import Found, find_artifacts, find_records
 from dossier.catalog.summary import dump, restore, summarize
 from dossier.derive.walk import pointers
-from dossier.digest import digest_of, sha256_hex
-from dossier.errors import Problem, StorageError
+from dossier.digest import digest_of, read_bytes, sha256_hex
+from dossier.errors import Problem
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.metrics import MetricRecord
 from dossier.model.parse import FOLDERS, parse_record
 from dossier.model.recipe import Recipe
 from dossier.source import read_document
+from dossier.stamp import code_stamp
 
-_READ = f"read/{__version__}"
-_SUMMARY = f"summary/{__version__}"
+_READ = f"read/{code_stamp()}"
+_SUMMARY = f"summary/{code_stamp()}"
 
 
 def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catalog:
@@ -31,7 +32,7 @@ def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catal
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
-    raw = [(item, sha256_hex(data), data) for item in found for data in (_bytes(item.file),)]
+    raw = [(item, sha256_hex(data), data) for item in found for data in (read_bytes(item.file),)]
     known = cache.get_many(_READ, [sha for _, sha, _ in raw])
     fresh: dict[str, bytes] = {}
     for item, sha, data in raw:
@@ -45,13 +46,6 @@ def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catal
     cache.put_many(_READ, fresh)
     _summarize(catalog, cache)
     return catalog
-
-
-def _bytes(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise StorageError(f"cannot read {file}: {error.strerror}") from error
 
 
 def _restored(item: Found, sha: str, cached: bytes | None) -> Entry | None:
@@ -99,17 +93,20 @@ def _refs(record: Record) -> Iterable[Key]:
 
 
 def dependency_key(catalog: Catalog, entry: Entry) -> str:
-    """A digest of the record's bytes and of those of every record it names, and that those name in turn."""
-    reached: dict[Key, str] = {}
-    pending = [entry.key, *(key for key in catalog.entries if key[0] == MetricRecord.FOLDER)]
+    """A digest of the record's bytes, of those of every record it names, and that those name in turn.
+
+    Recipes are followed to their end: a recipe may be derived from another.
+    """
+    reached: dict[Key, str] = {key: e.sha256 for key, e in catalog.entries.items() if key[0] == MetricRecord.FOLDER}
+    pending = deque([(entry.key, 0)])
     while pending:
-        key = pending.pop()
-        if key in reached:
+        key, depth = pending.popleft()
+        if key in reached and depth:
             continue
         other = catalog.entries.get(key)
-        reached[key] = other.sha256 if other is not None else "absent"
-        if other is not None and (key == entry.key or key[0] == Recipe.FOLDER):
-            pending += other.refs
+        reached[key] = other.sha256 if other is not None else "broken" if key in catalog.broken else "absent"
+        if other is not None and (depth < 2 or key[0] == Recipe.FOLDER):
+            pending += [(ref, depth + 1) for ref in other.refs]
     return sha256_hex(json.dumps(sorted(reached.items())).encode())
 
 

@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from dossier import __version__
 from dossier.cache import Cache
 from dossier.catalog import Catalog, Entry, Key
 from dossier.catalog.loading import dependency_key
@@ -14,8 +13,9 @@ from dossier.checks import arithmetic, artifacts, decisions, identity, lineage, 
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
 from dossier.errors import Problem, Severity
 from dossier.source import Document
+from dossier.stamp import code_stamp
 
-_NAMESPACE = f"problems/{__version__}"
+_NAMESPACE = f"problems/{code_stamp()}"
 
 
 def check_catalog(catalog: Catalog, cache: Cache) -> list[Problem]:

@@ -1,0 +1,221 @@
+"""Evidence -> site, in one step: check, render what changed, swap the finished tree into place."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from dossier.cache import Cache
+from dossier.catalog import Catalog, load_catalog
+from dossier.checks.run import check_catalog
+from dossier.errors import Problem, RenderError, Severity, StorageError
+from dossier.pages.article import as_markdown
+from dossier.pages.context import Site
+from dossier.pages.environment import environment
+from dossier.pages.places import Page
+from dossier.pages.plan import Keys, Planned, plan, stamp
+from dossier.pages.shell import SearchEntry, Shells, build_shells
+from dossier.pages.shellbuild import write_mkdocs_tree
+from dossier.pages.swap import swap
+from dossier.stamp import code_stamp
+
+ARTIFACT_FILES = "artifacts/files"
+_SEARCH = f"search/{code_stamp()}"
+Progress = Callable[[str, int, int], None]
+"""(what is being done, how many are done, how many there are)"""
+
+
+@dataclass(slots=True)
+class Report:
+    """What a build did. With errors among the problems nothing was published."""
+
+    problems: list[Problem]
+    records: int = 0
+    pages: int = 0
+    made: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+    @property
+    def published(self) -> bool:
+        """Was the site replaced?"""
+        return not any(p.severity is Severity.ERROR for p in self.problems)
+
+
+@dataclass(slots=True)
+class Tree:
+    """The finished files below a work folder, kept between builds, and what each was made from.
+
+    `stamps` maps a path to [key, size, mtime_ns]: a file that somebody touched is made again.
+    """
+
+    root: Path
+    old: dict[str, list[object]]
+    stamps: dict[str, list[object]] = field(default_factory=dict)
+
+    def stands(self, name: str, key: str) -> bool:
+        """Is the file still the one that was made from this key? Then it is kept."""
+        known = self.old.get(name)
+        if known is None or known[0] != key or known[1:] != _stat(self.root / name):
+            return False
+        self.stamps[name] = known
+        return True
+
+    def write(self, name: str, key: str, data: bytes) -> None:
+        """Write a file in one step."""
+        file = self.root / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        fresh = file.with_name(f".{file.name}.new")
+        fresh.write_bytes(data)
+        fresh.replace(file)
+        self.stamps[name] = [key, *_stat(file)]
+
+    def sweep(self) -> int:
+        """Remove what nothing makes any more; returns the bytes of all that stays."""
+        total = 0
+        for folder, _, names in os.walk(self.root, topdown=False):
+            for name in names:
+                file = Path(folder, name)
+                if file.relative_to(self.root).as_posix() in self.stamps:
+                    total += file.stat().st_size
+                else:
+                    file.unlink()
+            if not os.listdir(folder) and Path(folder) != self.root:  # noqa: PTH208  (cheaper than iterdir)
+                Path(folder).rmdir()
+        return total
+
+
+def _stat(file: Path) -> list[object]:
+    try:
+        found = file.stat(follow_symlinks=False)
+    except OSError:
+        return []
+    return [found.st_size, found.st_mtime_ns]
+
+
+def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: Progress) -> Report:
+    """Build the site of a project. With errors in the evidence the site that stands is left as it is."""
+    started = time.monotonic()
+    progress("reading", 0, 1)
+    catalog = load_catalog(project / evidence, cache, evidence)
+    progress("checking", 0, 1)
+    report = Report(check_catalog(catalog, cache), records=len(catalog.entries))
+    if not report.published:
+        return report
+    work = project / "build"
+    try:
+        shells = build_shells(project, work)
+        tree = _open_tree(work)
+        report.pages, report.made = _fill(project, catalog, shells, tree, cache, progress)
+        report.bytes = tree.sweep()
+        _publish(tree, work, site_dir)
+    except OSError as error:
+        raise StorageError(f"the site could not be written: {error}") from error
+    report.seconds = time.monotonic() - started
+    return report
+
+
+def render(project: Path, evidence: str, cache: Cache) -> Report:
+    """Write every page as a Markdown file, for plain mkdocs, with the same articles."""
+    catalog = load_catalog(project / evidence, cache, evidence)
+    report = Report(check_catalog(catalog, cache), records=len(catalog.entries))
+    if not report.published:
+        return report
+    site = Site(catalog, environment(project))
+    pages = [planned.make() for planned in plan(site, Keys(site, stamp(project)), cache)]
+    texts = {page.path: as_markdown(page.section, page.title, page.description, page.body) for page in pages}
+    write_mkdocs_tree(project, project / "build", texts)
+    report.pages = report.made = len(pages)
+    return report
+
+
+def _open_tree(work: Path) -> Tree:
+    root, state = work / "pages", work / "state.json"
+    root.mkdir(parents=True, exist_ok=True)
+    try:
+        old = json.loads(state.read_text("utf-8"))
+    except (OSError, ValueError):
+        old = {}
+    # Until the new state is written nothing that a broken-off build leaves is taken for finished.
+    return Tree(root, old if isinstance(old, dict) else {})
+
+
+def _fill(
+    project: Path, catalog: Catalog, shells: Shells, tree: Tree, cache: Cache, progress: Progress
+) -> tuple[int, int]:
+    site = Site(catalog, environment(project))
+    keys = Keys(site, stamp(project))
+    shell_key = keys.of(shells.folder.name)
+    planned = list(plan(site, keys, cache))
+    search: list[SearchEntry] = []
+    made = 0
+    known = cache.get_many(_SEARCH, [page.key for page in planned])
+    fresh: dict[str, bytes] = {}
+    for done, page in enumerate(planned):
+        if tree.stands(_file(page.path), page.key + shell_key) and page.key in known:
+            search += _restored(known[page.key])
+            continue
+        progress("rendering", done, len(planned))
+        result = _make(page, shells, tree, page.key + shell_key)
+        search += result.search
+        fresh[page.key] = json.dumps([[e.location, e.title, e.text] for e in result.search]).encode()
+        made += 1
+    cache.put_many(_SEARCH, fresh)
+    _other_files(catalog, shells, tree, [page.path for page in planned], search)
+    if len({page.path for page in planned}) != len(planned):
+        raise RenderError("two pages have one path")
+    return len(planned), made
+
+
+def _restored(data: bytes) -> Iterator[SearchEntry]:
+    return (SearchEntry(location, title, text) for location, title, text in json.loads(data))
+
+
+def _file(path: str) -> str:
+    return f"{path}index.html"
+
+
+def _make(planned: Planned, shells: Shells, tree: Tree, key: str) -> Page:
+    page = planned.make()
+    html = shells.fill(page.section, page.path, title=page.title, description=page.description, body=page.body)
+    tree.write(_file(page.path), key, html.encode("utf-8", "strict"))
+    return page
+
+
+def _other_files(catalog: Catalog, shells: Shells, tree: Tree, paths: list[str], search: list[SearchEntry]) -> None:
+    sources = shells.static_files()
+    sources |= {f"{ARTIFACT_FILES}/{name}": file for name, file in catalog.artifacts.items()}
+    for name, file in sources.items():
+        key = "copy:" + ":".join(str(part) for part in _stat(file))
+        if not tree.stands(name, key):
+            tree.write(name, key, file.read_bytes())
+    texts = dict(shells.search_files(search))
+    sitemap = shells.sitemap(paths)
+    texts |= {} if sitemap is None else {"sitemap.xml": sitemap}
+    for name, text in texts.items():
+        tree.write(name, "text", text.encode())
+
+
+def _publish(tree: Tree, work: Path, site_dir: Path) -> None:
+    """Put a copy of the tree, made of hard links where the file system allows, in the place of the old site."""
+    with tempfile.TemporaryDirectory(dir=work, prefix="publish-") as stage:
+        finished = Path(stage, "site")
+        shutil.copytree(tree.root, finished, copy_function=_link)
+        swap(finished, site_dir)
+    state = work / "state.json"
+    fresh = state.with_name(".state.new")
+    fresh.write_text(json.dumps(tree.stamps), "utf-8")
+    fresh.replace(state)
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError:
+        shutil.copyfile(source, target)

@@ -1,0 +1,120 @@
+"""Every page of the site, each with the key of what it is made from: a page whose key stands is not made again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+
+from dossier.pages.artifacts import artifact_index
+from dossier.pages.catalogue import catalogue
+from dossier.pages.decisions import decision_page
+from dossier.pages.finding import finding_page, outside
+from dossier.pages.hardware import hardware_index, hardware_page
+from dossier.pages.home import home_page
+from dossier.pages.identity import identity_index, identity_page
+from dossier.pages.methodology import methodology_page
+from dossier.pages.model import dossier_fragments, model_page, models_index
+from dossier.pages.recipe import recipe_index, recipe_page
+
+from dossier.cache import Cache
+from dossier.catalog import Key
+from dossier.catalog.loading import dependency_key
+from dossier.catalog.summary import dump
+from dossier.digest import sha256_hex
+from dossier.pages.context import Site
+from dossier.pages.environment import template_folders
+from dossier.pages.places import Page, page_of
+from dossier.stamp import code_stamp
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """A page to be made, or to be left as it is."""
+
+    path: str
+    key: str
+    make: Callable[[], Page]
+
+
+@dataclass
+class Keys:
+    """Digests of what pages are made from."""
+
+    site: Site
+    stamp: str
+
+    @cached_property
+    def records(self) -> dict[Key, str]:
+        """Of every record and those it names."""
+        catalog = self.site.catalog
+        return {key: dependency_key(catalog, entry) for key, entry in catalog.entries.items()}
+
+    @cached_property
+    def summaries(self) -> dict[str, str]:
+        """Of every finding's summary."""
+        return {s.id: sha256_hex(dump(s)) for s in self.site.catalog.dated}
+
+    @cached_property
+    def all(self) -> str:
+        """Of all summaries and all other records."""
+        others = sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
+        return self.of(list(self.summaries.items()), others)
+
+    def of(self, *parts: object) -> str:
+        """One digest of several parts, of the templates and of this code."""
+        return sha256_hex(json.dumps([self.stamp, *parts], sort_keys=True, default=str).encode())
+
+
+def stamp(project: Path) -> str:
+    """A digest of the code and of every template, the project's own included."""
+    digest = hashlib.sha256(code_stamp().encode())
+    for folder in template_folders(project):
+        for file in sorted(folder.rglob("*.j2")) if folder.is_dir() else ():
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
+    """Every derived page."""
+    catalog = site.catalog
+    for path, make in (
+        ("", home_page),
+        ("findings/", catalogue),
+        ("models/", models_index),
+        ("recipes/", recipe_index),
+        ("identities/", identity_index),
+        ("hardware/", hardware_index),
+        ("artifacts/", artifact_index),
+        ("decisions/", decision_page),
+        ("methodology/", methodology_page),
+    ):
+        yield Planned(path, keys.of(path, keys.all), partial(make, site))
+    for summary in catalog.dated:
+        key = keys.of("finding", keys.records["findings", summary.id], repr(outside(site, summary.id)))
+        yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id))
+    for folder, one in (("recipes", recipe_page), ("identities", identity_page), ("hardware", hardware_page)):
+        for id_ in catalog.ids(folder):
+            key = keys.of(folder, keys.records[folder, id_], keys.all)
+            yield Planned(page_of(folder, id_), key, partial(one, site, id_))
+    for id_ in catalog.ids("models"):
+        ids = [s.id for s in catalog.dated if id_ in s.models]
+        key = keys.of("model", keys.all, [keys.records["findings", finding] for finding in ids])
+        fragments = partial(_fragments, site, keys, cache, page_of("models", id_))
+        yield Planned(page_of("models", id_), key, partial(model_page, site, id_, fragments))
+
+
+def _fragments(site: Site, keys: Keys, cache: Cache, path: str, finding_id: str) -> Mapping[str, str]:
+    """A finding's contributions to a dossier, from the cache where neither it nor what it shows has changed."""
+    family = f"fragment/{code_stamp()}"
+    key = keys.of(path, keys.records["findings", finding_id], repr(outside(site, finding_id)))
+    cached = cache.get_many(family, [key])
+    if key in cached:
+        found: dict[str, str] = json.loads(cached[key])
+        return found
+    made = dossier_fragments(site, site.view(path), finding_id)
+    cache.put_many(family, {key: json.dumps(made).encode()})
+    return made
