@@ -56,11 +56,6 @@ def short_digest(value: str) -> str:
     return value.removeprefix("sha256:")[:SHORT_DIGEST]
 
 
-def root_of(path: str) -> str:
-    """The way from a page back to the site root: `findings/x/` gives `../../`, the home page `./`."""
-    return "../" * path.count("/") or "./"
-
-
 def environment(project: Path) -> Environment:
     """The environment that renders every derived page of the project."""
     made = Environment(

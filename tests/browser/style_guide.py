@@ -8,7 +8,8 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from markupsafe import Markup
 
 from dossier.model import vocabulary
-from dossier.pages.environment import environment, root_of
+from dossier.pages.environment import environment
+from dossier.pages.places import root_of
 from dossier.pages.prose import prose
 
 HERE = Path(__file__).parent

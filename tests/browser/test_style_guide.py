@@ -39,6 +39,14 @@ def test_the_scheme_follows_the_system(open_page):
     assert open_page(scheme="dark").page.evaluate(background) == "rgb(18, 24, 29)"
 
 
+def test_paper_is_white_and_bare_whatever_the_screen_was(open_page):
+    page = open_page(scheme="dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).color") == "rgb(27, 36, 44)"
+    assert not page.locator(".md-tabs").is_visible()
+    assert not page.locator(".dx-copy").first.is_visible()
+
+
 def test_hostile_text_stays_text(open_page):
     page = open_page().page
     assert (

@@ -17,7 +17,7 @@ import pytest
 from dossier.errors import RenderError, StorageError, UsageError
 from dossier.model import vocabulary
 from dossier.pages.article import article, as_markdown
-from dossier.pages.environment import environment, number, packaged_templates, root_of, short_digest, signed, size
+from dossier.pages.environment import environment, number, packaged_templates, short_digest, signed, size
 from dossier.pages.shell import SECTIONS, SearchEntry, build_shells
 from dossier.pages.shellbuild import write_mkdocs_tree
 
@@ -269,10 +269,9 @@ def test_numbers_keep_the_digits_they_were_recorded_with():
     assert signed("0.0") == "0.0"
 
 
-def test_sizes_digests_and_ways_home():
+def test_sizes_and_digests():
     assert (size(900), size(5368709120), size(1310720)) == ("900 bytes", "5 GiB", "1.25 MiB")
     assert short_digest("sha256:" + "ab" * 32) == "abababababab"
-    assert (root_of(""), root_of("findings/"), root_of("findings/x/")) == ("./", "../", "../../")
 
 
 @pytest.mark.parametrize(
