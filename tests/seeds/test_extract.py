@@ -1,6 +1,5 @@
 """The extractor of seed facts: what it takes, how it writes it, what counts as shown."""
 
-# ruff: noqa: RUF001 - typography is what is tested
 from __future__ import annotations
 
 from pathlib import Path
