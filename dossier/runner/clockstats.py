@@ -21,7 +21,7 @@ BURST_LAG_MS = 5.0
 BURST_SHARE = 0.05
 DELIVERED_SHARE = 0.95
 CPU_SHARE = 0.9
-_LAG_PERIOD_S = 0.02
+_LAG_PERIOD_S = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Spread:
 class Health:
     """How well the client kept up, in a form that needs no knowledge of the server.
 
-    `loop_lag_ms` is how late a 20 ms timer fired; `chunks_per_read` output chunks for each read that held any;
+    `loop_lag_ms` is how late a 5 ms timer fired; `chunks_per_read` output chunks for each read that held any;
     `gaps_under_1ms` a share of all gaps; `peak` and `mean` the streams in flight; `cpu_s` of this process, during
     the load only.
     """

@@ -13,6 +13,7 @@ from urllib.parse import urljoin
 from dossier.wire.connection import StaleConnectionError
 from dossier.wire.errors import BadTargetError, Failure, FailureClass, WireError
 from dossier.wire.pool import Pool
+from dossier.wire.pump import Pump
 from dossier.wire.target import Origin, Proxy, Target, environment_proxy, parse_origin, parse_proxy, parse_target
 from dossier.wire.trace import Receiver, Trace
 
@@ -59,6 +60,7 @@ class Client:
     _tls: ssl.SSLContext | None
     secrets: frozenset[str]
     _pools: dict[Origin, Pool] = field(default_factory=dict)
+    _pump: Pump = field(default_factory=Pump)
 
     async def __aenter__(self) -> Client:
         return self
@@ -135,7 +137,7 @@ class Client:
         if pool is None:
             proxy = environment_proxy(origin) if self._proxy == "environment" else self._proxy
             tls = (self._tls or ssl.create_default_context()) if origin.scheme == "https" else None
-            pool = self._pools[origin] = Pool(origin, proxy, tls)
+            pool = self._pools[origin] = Pool(origin, proxy, tls, self._pump)
         return pool
 
     def _encode(self, origin: Origin, request: Request, proxy: Proxy | None) -> bytes:

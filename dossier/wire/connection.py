@@ -13,6 +13,7 @@ from typing import cast
 import httptools
 
 from dossier.wire.errors import FailureClass, WireError
+from dossier.wire.pump import Pump
 from dossier.wire.trace import Receiver, Trace
 
 MAX_HEAD = 256 * 1024
@@ -41,11 +42,13 @@ class _Exchange:
 class Connection(asyncio.Protocol):
     """Carries one exchange at a time; `reusable` says whether another may follow."""
 
-    def __init__(self) -> None:
+    def __init__(self, pump: Pump) -> None:
+        self._pump = pump
         self._transport: asyncio.Transport | None = None
         self._exchange: _Exchange | None = None
         self._parser: httptools.HttpResponseParser | None = None
         self._loop = asyncio.get_running_loop()
+        self._unread: list[tuple[int, bytes]] = []
         self._keep = True
         self.uses = 0
         self.keepalive_s: float | None = None
@@ -95,22 +98,15 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:
-        """Stamp, then parse."""
+        """Stamp, and parse later: of many connections readable at once, all are stamped before one is parsed."""
         at_ns = time.perf_counter_ns()
-        exchange = self._exchange
-        if exchange is None or exchange.done.done():
-            self.abort()
-            return
-        trace = exchange.trace
-        trace.reads += 1
-        trace.received += len(data)
-        trace.last_ns = at_ns
-        if trace.first_ns is None:
-            trace.first_ns = at_ns
-        self._feed(exchange, data)
+        if not self._unread:
+            self._pump.add(self._drain)
+        self._unread.append((at_ns, data))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End the exchange: an unframed body ends so, anything else broke."""
+        self._drain()
         self._keep = False
         self._transport = None
         exchange = self._exchange
@@ -181,6 +177,21 @@ class Connection(asyncio.Protocol):
             exchange.complete = True
 
     # own
+
+    def _drain(self) -> None:
+        unread, self._unread = self._unread, []
+        for at_ns, data in unread:
+            exchange = self._exchange
+            if exchange is None or exchange.done.done():
+                self.abort()
+                return
+            trace = exchange.trace
+            trace.reads += 1
+            trace.received += len(data)
+            trace.last_ns = at_ns
+            if trace.first_ns is None:
+                trace.first_ns = at_ns
+            self._feed(exchange, data)
 
     def _feed(self, exchange: _Exchange, data: bytes) -> None:
         parser = self._parser

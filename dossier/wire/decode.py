@@ -57,7 +57,7 @@ def _choices_events(payload: Json, delta_of: Callable[[Json, int], Delta]) -> It
         return
     yield from _named(payload)
     for choice in choices if isinstance(choices, list) else ():
-        if isinstance(choice, Mapping):
+        if isinstance(choice, dict):
             yield from _choice_events(choice, delta_of)
     usage = usage_of(payload.get("usage"))
     if usage is not None:
@@ -80,7 +80,7 @@ def _choice_events(choice: Json, delta_of: Callable[[Json, int], Delta]) -> Iter
 def _chat_delta(choice: Json, number: int) -> Delta:
     # A server that answers without deltas, or puts the whole message on the last chunk, says `message`.
     delta = choice.get("delta") or choice.get("message")
-    if not isinstance(delta, Mapping):
+    if not isinstance(delta, dict):
         return Delta()
     return Delta(
         content=_string(delta.get("content")),
@@ -97,7 +97,7 @@ def _completion_delta(choice: Json, number: int) -> Delta:
 def _tool_deltas(raw: object) -> tuple[ToolDelta, ...]:
     if not isinstance(raw, list) or not raw:
         return ()
-    return tuple(_tool_delta(item) for item in raw if isinstance(item, Mapping))
+    return tuple(_tool_delta(item) for item in raw if isinstance(item, dict))
 
 
 def _tool_delta(item: Json) -> ToolDelta:
@@ -112,7 +112,7 @@ def _tool_delta(item: Json) -> ToolDelta:
 
 
 def _arguments(value: object) -> str:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return json.dumps(value)
     return _string(value)
 
@@ -171,7 +171,7 @@ def _responses_reason(kind: str, response: Json) -> str:
         return _RESPONSES_LIMITS.get(_string(details.get("reason")), _string(details.get("reason")) or "incomplete")
     output = response.get("output")
     items = output if isinstance(output, list) else []
-    called = any(isinstance(item, Mapping) and item.get("type") == "function_call" for item in items)
+    called = any(isinstance(item, dict) and item.get("type") == "function_call" for item in items)
     return "tool_calls" if called else "stop"
 
 
@@ -188,7 +188,7 @@ _RESPONSES_DELTAS: dict[str, Callable[[Json], Delta]] = {
 
 
 def _object(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def _string(value: object) -> str:

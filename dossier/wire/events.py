@@ -87,7 +87,7 @@ def _says_something(tool: ToolDelta) -> bool:
 
 def usage_of(raw: object) -> Usage | None:
     """Read a `usage` object of any protocol; None when it is absent, null or says nothing."""
-    if not isinstance(raw, Mapping):
+    if not isinstance(raw, dict):
         return None
     prompt_details = _mapping(raw, "prompt_tokens_details", "input_tokens_details")
     output_details = _mapping(raw, "completion_tokens_details", "output_tokens_details")
@@ -107,7 +107,7 @@ def fault_of(payload: Json) -> Fault | None:
     `{"error": "text", "error_type": "..."}`, `{"error": "text"}`, `{"detail": ...}` (FastAPI).
     """
     error = payload.get("error")
-    if isinstance(error, Mapping):
+    if isinstance(error, dict):
         return Fault(_text(error.get("message")) or _text(dict(error)), _code(error))
     if error:
         return Fault(_text(error), _text(payload.get("error_type")) or None)
@@ -121,7 +121,7 @@ def fault_of(payload: Json) -> Fault | None:
 def _mapping(raw: Json, *names: str) -> Json:
     for name in names:
         value = raw.get(name)
-        if isinstance(value, Mapping):
+        if isinstance(value, dict):
             return value
     return {}
 

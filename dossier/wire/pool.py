@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from dossier.wire.connection import Connection
 from dossier.wire.errors import FailureClass, WireError
+from dossier.wire.pump import Pump
 from dossier.wire.target import Origin, Proxy
 from dossier.wire.trace import Trace
 
@@ -24,6 +25,7 @@ class Pool:
     origin: Origin
     proxy: Proxy | None
     tls: ssl.SSLContext | None
+    pump: Pump
     _idle: list[Connection] = field(default_factory=list)
 
     def reuse(self) -> Connection | None:
@@ -77,7 +79,7 @@ class Pool:
         if self.proxy is None or self.tls is None:
             name = self.origin.host if self.tls else None
             _, connection = await loop.create_connection(
-                Connection, peer.host, peer.port, ssl=self.tls, server_hostname=name
+                lambda: Connection(self.pump), peer.host, peer.port, ssl=self.tls, server_hostname=name
             )
             return connection
         transport, tunnel = await loop.create_connection(_Tunnel, peer.host, peer.port)
@@ -90,7 +92,7 @@ class Pool:
         try:
             transport.write(_connect_request(self.origin, proxy))
             await tunnel.established
-            connection = Connection()
+            connection = Connection(self.pump)
             secured = await loop.start_tls(transport, connection, tls, server_hostname=self.origin.host)
         except BaseException:
             transport.abort()

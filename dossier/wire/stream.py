@@ -257,7 +257,7 @@ def _payload(event: SseEvent) -> Mapping[str, object]:
     except ValueError as error:
         shown = event.data[:100].decode("utf-8", "replace")
         raise WireError(FailureClass.BAD_JSON, f"an event is not JSON ({error}): {shown!r}") from error
-    if not isinstance(payload, Mapping):
+    if not isinstance(payload, dict):
         raise WireError(FailureClass.BAD_EVENT, f"an event is a JSON {type(payload).__name__}, not an object")
     # The responses protocol says each event's type twice; some servers only in the event's name.
     return payload if event.name == "message" or "type" in payload else {"type": event.name, **payload}
@@ -269,5 +269,5 @@ def _error_event(event: SseEvent) -> Fault:
         payload = parse_json(event.data)
     except ValueError:
         return Fault(text)
-    fault = fault_of(payload) if isinstance(payload, Mapping) else None
-    return fault or Fault(str(payload.get("message") or text) if isinstance(payload, Mapping) else text)
+    fault = fault_of(payload) if isinstance(payload, dict) else None
+    return fault or Fault(str(payload.get("message") or text) if isinstance(payload, dict) else text)
