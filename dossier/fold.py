@@ -111,6 +111,7 @@ _LABELS = {
     Outcome.WATCH_ONLY: Role.WATCH_ONLY,
     Outcome.WITHDRAW: Role.WITHDRAWN,
 }
+_NO_WAY_BACK = {Role.REJECTED, Role.WITHDRAWN}
 _ENDS_ROLLBACK = {Outcome.REJECT, Outcome.WITHDRAW, Outcome.WATCH_ONLY, Outcome.NO_PROMOTION}
 
 
@@ -149,6 +150,9 @@ def _roll(state: LaneState, event: Event, name: str) -> Iterator[Fault]:
             f"{name} is current in lane {state.lane}; it cannot be its own rollback",
         )
         return
+    if state.role(name) in _NO_WAY_BACK:
+        told = f"{name} is {state.role(name)} in lane {state.lane} on {event.day}; name a recipe that may be used"
+        yield _fault(event, "decisions/rollback", told, lenient=True)
     if state.rollback is not None and state.rollback != name:
         _end(state, state.rollback, Role.FORMER_ROLLBACK, event, name)
     state.rollback, state.rolled = name, event

@@ -155,14 +155,30 @@ class Catalog:
         summary = self.summaries.get(id_)
         if summary is None or summary.date != day or id_ in seen:
             return 0
-        links = summary.links
-        before = [*links.follows, *links.supersedes, links.addendum_to, links.erratum_for, links.withdraws]
         seen = seen | {id_}
-        return max((1 + self._depth(b, day, seen) for b in before if b and self._same_day(b, day)), default=0)
+        return max((1 + self._depth(b, day, seen) for b in self.before(id_) if self._same_day(b, day)), default=0)
 
     def _same_day(self, id_: str, day: date) -> bool:
         other = self.summaries.get(id_)
         return other is not None and other.date == day
+
+    def before(self, id_: str) -> list[str]:
+        """The findings that a finding says it comes after."""
+        links = self.summaries[id_].links
+        one = (links.addendum_to, links.erratum_for, links.withdraws)
+        return [*links.follows, *links.supersedes, *(target for target in one if target is not None)]
+
+    def is_after(self, id_: str, other: str) -> bool:
+        """Is it plain that a finding comes after another: by its date, or within a day by its links?"""
+        day = self.summaries[id_].date
+        if not self._same_day(other, day):
+            return day > self.summaries[other].date
+        reached, pending = {id_}, [id_]
+        while pending:
+            fresh = [b for b in self.before(pending.pop()) if b not in reached and self._same_day(b, day)]
+            reached.update(fresh)
+            pending += fresh
+        return id_ != other and other in reached
 
     @cached_property
     def withdrawn(self) -> dict[str, Summary]:

@@ -89,6 +89,8 @@ def digest_of_record(record: Record) -> str:
 
 def _refs(record: Record) -> Iterable[Key]:
     named = [(p.folder, p.record) for p in pointers(record) if p.record]
+    if isinstance(record, Finding):
+        named += [(folder, id_) for folder, _, id_ in (name.partition("/") for name in record.pins)]
     return dict.fromkeys(key for key in named if key != (record.FOLDER, record.id))
 
 

@@ -8,13 +8,12 @@ from datetime import date
 from pydantic import TypeAdapter
 
 from dossier.derive.gates import judge
-from dossier.derive.items import Find, Metrics
+from dossier.derive.items import Find, Item, Metrics, find_item, resolve
 from dossier.model.base import Count, Line, Part, Prose
 from dossier.model.decision import Decision, StatedRole
 from dossier.model.finding import Finding, KeptFile, Links
-from dossier.model.measurement import Measurement
+from dossier.model.measurement import Comparison, Measurement
 from dossier.model.vocabulary import Completion, Kind, MeasurementClass, Provenance, Verdict
-from dossier.model.workload import Population
 
 
 class GateResult(Part):
@@ -142,8 +141,19 @@ def _gate_results(finding: Finding, find: Find, metrics: Metrics) -> list[GateRe
     results = []
     for gate in finding.gates:
         judged = judge(gate, finding, find, metrics)
-        recipe = None
-        if judged.subject is not None and isinstance(judged.subject.part, Population | Measurement):
-            recipe = arm_recipe(judged.subject.finding, judged.subject.part.arm)
+        recipe = recipe_of(judged.subject, find) if judged.subject is not None else None
         results.append(GateResult(id=gate.id, title=gate.title or gate.id, verdict=judged.verdict, recipe=recipe))
     return results
+
+
+def recipe_of(item: Item, find: Find) -> str | None:
+    """The recipe that an item speaks of: that of its arm, of its population's arm, or of its candidate."""
+    part = item.part
+    if isinstance(part, Comparison):
+        side = resolve(part.candidate, item.finding, find)
+        return None if side is None or isinstance(side.part, Comparison) else recipe_of(side, find)
+    arm = getattr(part, "arm", None)
+    if arm is None and isinstance(part, Measurement) and part.population is not None:
+        population = find_item(item.finding, part.population)
+        arm = getattr(population.part, "arm", None) if population is not None else None
+    return arm_recipe(item.finding, arm)

@@ -28,6 +28,10 @@ class Wrong:
     key: bool = False
 
 
+Placed = tuple[Key | str, Wrong]
+CatalogCheck = Callable[[Catalog], Iterable[Placed]]
+
+
 @dataclass(frozen=True, slots=True)
 class RecordRule(Generic[R]):
     """A rule over one record of a kind."""
@@ -40,11 +44,11 @@ class RecordRule(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class CatalogRule:
-    """A rule over the catalog; it says in which record each problem stands."""
+    """A rule over the catalog; it says in which record each problem stands, or in which other file by its path."""
 
     id: str
     why: str
-    check: Callable[[Catalog], Iterable[tuple[Key, Wrong]]]
+    check: CatalogCheck
 
 
 RECORD_RULES: dict[str, RecordRule[Record]] = {}
@@ -63,15 +67,11 @@ def record_rule(
     return register
 
 
-def catalog_rule(
-    rule_id: str,
-) -> Callable[[Callable[[Catalog], Iterable[tuple[Key, Wrong]]]], Callable[[Catalog], Iterable[tuple[Key, Wrong]]]]:
-    """Register a function as a rule over the whole catalog; its docstring says why."""
+def catalog_rule(rule_id: str, why: str = "") -> Callable[[CatalogCheck], CatalogCheck]:
+    """Register a function as a rule over the whole catalog; its docstring, or `why`, says why."""
 
-    def register(
-        check: Callable[[Catalog], Iterable[tuple[Key, Wrong]]],
-    ) -> Callable[[Catalog], Iterable[tuple[Key, Wrong]]]:
-        CATALOG_RULES[rule_id] = CatalogRule(rule_id, check.__doc__ or "", check)
+    def register(check: CatalogCheck) -> CatalogCheck:
+        CATALOG_RULES[rule_id] = CatalogRule(rule_id, why or check.__doc__ or "", check)
         return check
 
     return register

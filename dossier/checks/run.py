@@ -9,9 +9,11 @@ from typing import Any
 from dossier.cache import Cache
 from dossier.catalog import Catalog, Entry, Key
 from dossier.catalog.loading import dependency_key
-from dossier.checks import arithmetic, artifacts, decisions, identity, lineage, links  # noqa: F401  (they register)
+from dossier.checks import arithmetic, artifacts, decisions, figures, identity, lineage, links  # noqa: F401  (they register)
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
+from dossier.digest import sha256_hex
 from dossier.errors import Problem, Severity
+from dossier.model.finding import Finding
 from dossier.source import Document
 from dossier.stamp import code_stamp
 
@@ -23,29 +25,42 @@ def check_catalog(catalog: Catalog, cache: Cache) -> list[Problem]:
     problems = set(catalog.problems)
     problems.update(_record_problems(catalog, cache))
     for rule in CATALOG_RULES.values():
-        for key, wrong in rule.check(catalog):
-            problems.add(_placed(rule.id, wrong, catalog.entries[key], catalog.document(key)))
+        for place, wrong in rule.check(catalog):
+            if isinstance(place, str):
+                problems.add(Problem(place, 1, 1, rule.id, wrong.message, wrong.severity))
+            else:
+                problems.add(_placed(rule.id, wrong, catalog.entries[place], catalog.document(place)))
     return sorted(problems)
 
 
 def _record_problems(catalog: Catalog, cache: Cache) -> Iterator[Problem]:
-    keys = {entry.key: dependency_key(catalog, entry) for entry in catalog.entries.values()}
+    keys = {entry.key: _dependencies(catalog, entry) for entry in catalog.entries.values()}
     known = cache.get_many(_NAMESPACE, keys.values())
     fresh: dict[str, bytes] = {}
     for key, dependency in keys.items():
         if (cached := known.get(dependency)) is not None:
-            yield from map(_restored, json.loads(cached))
+            yield from (_restored(catalog.entries[key], row) for row in json.loads(cached))
             continue
         problems = check_record(catalog, key)
-        rows = [(p.path, p.line, p.column, p.rule, p.message, p.severity) for p in problems]
-        fresh[dependency] = json.dumps(rows).encode()
+        # An error may suggest the name of a record that it does not depend on: it is found anew each time.
+        if not any(p.severity is Severity.ERROR for p in problems):
+            rows = [(p.line, p.column, p.rule, p.message, p.severity) for p in problems]
+            fresh[dependency] = json.dumps(rows).encode()
         yield from problems
     cache.put_many(_NAMESPACE, fresh)
 
 
-def _restored(row: list[Any]) -> Problem:
-    path, line, column, rule, message, severity = row
-    return Problem(path, line, column, rule, message, Severity(severity))
+def _dependencies(catalog: Catalog, entry: Entry) -> str:
+    """What the problems of a record follow from: records, and the artifacts of a finding."""
+    folder, id_ = entry.key
+    kept = [(p, catalog.kept(p)) for p in catalog.artifacts_of.get(id_, ())] if folder == Finding.FOLDER else []
+    named = dependency_key(catalog, entry)
+    return sha256_hex(json.dumps([named, kept]).encode()) if kept else named
+
+
+def _restored(entry: Entry, row: list[Any]) -> Problem:
+    line, column, rule, message, severity = row
+    return Problem(entry.found.shown, line, column, rule, message, Severity(severity))
 
 
 def check_record(catalog: Catalog, key: Key) -> list[Problem]:

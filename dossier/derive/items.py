@@ -150,8 +150,12 @@ def compared(comparison: Comparison, here: Finding, find: Find, metrics: Metrics
     if len(values) != 2:
         return Compared(sides[0], sides[1], metric, None, None)
     unit = values[0].unit
-    baseline = in_unit(values[1], unit, metric)
-    difference = None if baseline is None else like(values[0].value, baseline, unit, comparison.stated)
+    if comparison.stated is not None and in_unit(values[0], comparison.stated.unit, metric) is not None:
+        unit = comparison.stated.unit
+    candidate, baseline = (in_unit(value, unit, metric) for value in values)
+    difference = None
+    if candidate is not None and baseline is not None:
+        difference = like(candidate, baseline, unit, comparison.stated)
     return Compared(sides[0], sides[1], metric, (values[0], values[1]), difference)
 
 

@@ -134,10 +134,13 @@ _DICTIONARY: tuple[Metric, ...] = (
     _count("prompt_tokens", "Prompt tokens (actual)", "tokens", "neither", "Prompt tokens as the server counted them."),
     _count("output_tokens", "Output tokens", "tokens", "neither", "Completion tokens as the server counted them."),
     _count("model_requests", "Model requests", "requests", "lower", "Requests that an agent or client made for one task."),
-    _count("samples", "Samples", "samples", "neither", "Samples or windows behind a figure."),
+    Metric(id="samples", name="Samples", unit="samples", better="neither",
+           definition="Samples or windows behind a figure.", other_units={"windows": "1"}),
     _count("tokens_per_request", "Tokens a request (planning)", "tokens", "higher",
            "A shared pool divided by the requests that share it.", "That any such request was served."),
     _count("value", "Value", "", "neither", "A number that no other metric of the dictionary covers; its title says what."),
 )  # fmt: skip
 
+ANY_UNIT = frozenset({"value", "score"})
+"""Metrics whose figures carry whatever unit their title or suite gives them."""
 METRICS: dict[str, Metric] = {metric.id: metric for metric in _DICTIONARY}
