@@ -10,6 +10,7 @@ from dossier.catalog import Catalog
 from dossier.catalog.summary import Summary
 from dossier.checks.registry import Placed, Wrong, catalog_rule, record_rule
 from dossier.derive.items import Item, look_up
+from dossier.derive.references import parse_evidence
 from dossier.errors import Severity
 from dossier.fold import Event, day_of
 from dossier.model.decision import Decision
@@ -138,9 +139,10 @@ def evidence_can_carry(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 
 
 def _cannot_carry(target: str, decision: Decision, finding: Finding, catalog: Catalog) -> str:
-    whole = None if "#" in target else catalog.finding(target)
-    if whole is not None:
-        return f"{target} is {whole.provenance}" if whole.provenance in _CARRY_NOTHING else ""
+    reference = parse_evidence(target)
+    if reference.record and not reference.item:
+        whole = catalog.finding(reference.record)
+        return f"{target} is {whole.provenance}" if whole is not None and whole.provenance in _CARRY_NOTHING else ""
     found = look_up(target, finding, catalog.finding)
     if found is None:
         return ""
@@ -196,7 +198,7 @@ def promoted_past_a_gate(catalog: Catalog) -> Iterator[Placed]:
 
 
 def _judging(event: Event, catalog: Catalog) -> Iterable[Summary]:
-    cited = [target.partition("#")[0] for target in event.decision.evidence]
+    cited = [parse_evidence(target).record for target in event.decision.evidence]
     named = dict.fromkeys([event.finding, *cited])
     return [catalog.summaries[id_] for id_ in named if id_ in catalog.summaries]
 
@@ -226,7 +228,7 @@ def withdrawn_evidence(catalog: Catalog) -> Iterator[Placed]:
     """What was taken back carries nothing: neither a later decision, nor one that still holds."""
     for event in catalog.events():
         for number, target in enumerate(event.decision.evidence):
-            by = catalog.withdrawn.get(target.partition("#")[0])
+            by = catalog.withdrawn.get(parse_evidence(target).record)
             if by is not None and by.id != event.finding:
                 yield from _resting(event, number, by, catalog)
 

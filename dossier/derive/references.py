@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_REFERENCE = re.compile(r"\[\[([^\[\]|\n]{1,300})(?:\|([^\[\]\n]{1,300}))?\]\]")
+REFERENCE = re.compile(r"\[\[([^\[\]|\n]{0,300})(?:\|([^\[\]\n]{0,300}))?\]\]")
+_CODE = re.compile(r"^(```+|~~~+).*?(?:^\1|\Z)|(?<!`)(`+)(?!`).+?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL)
+_DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,15 @@ def parse_reference(text: str, words: str = "") -> Reference:
     return Reference(text, "", "", place, words)
 
 
+def parse_evidence(text: str) -> Reference:
+    """Split what a decision cites: a finding's id alone, which begins with its date, names the whole finding."""
+    found = parse_reference(text)
+    return Reference(text, "findings", text.strip(), "", "") if found.is_local and _DATED.match(found.item) else found
+
+
 def references(text: str) -> Iterator[tuple[re.Match[str], Reference]]:
-    """Every reference in a text, with its match."""
-    for match in _REFERENCE.finditer(text):
+    """Every reference in a text outside Markdown code, with its match."""
+    if "`" in text or "~~~" in text:
+        text = _CODE.sub(lambda code: " " * len(code[0]), text)
+    for match in REFERENCE.finditer(text):
         yield match, parse_reference(match[1], match[2] or "")

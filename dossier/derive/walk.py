@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, get_args
 
-from dossier.derive.references import Reference, parse_reference, references
+from dossier.derive.references import Reference, parse_evidence, parse_reference, references
 from dossier.model.base import Mark, Part, Unknown
 
 Place = tuple[str | int, ...]
@@ -64,7 +64,7 @@ def _from_prose(place: Place, found: Reference) -> Pointer:
 
 
 def _from_item(place: Place, text: str, mark: Mark) -> Pointer:
-    found = parse_reference(text)
+    found = parse_evidence(text) if mark.target == "evidence" else parse_reference(text)
     return Pointer(place, text, mark.target, found.folder, found.record, found.item, mark.kinds)
 
 
