@@ -1,0 +1,294 @@
+"""Fields of records as markup: every field is shown by what its annotation says it means.
+
+A page lists its fields from the model itself, so a field that a record gains is on its page at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cache, cached_property
+from typing import Any, Generic, TypeVar, get_args
+
+from markupsafe import Markup, escape
+
+from dossier.derive.format import NBSP, file_size, number, when
+from dossier.derive.items import Item, display, resolve
+from dossier.derive.references import references
+from dossier.model.base import Mark, Part, Quantity, Range, Unknown
+from dossier.model.finding import Finding
+from dossier.model.gate import Requirement
+from dossier.model.measurement import Delta
+from dossier.model.vocabulary import MeasurementClass, Provenance, Word
+from dossier.model.workload import Population
+from dossier.pages.context import View
+from dossier.pages.places import anchor
+
+P = TypeVar("P", bound=Part)
+Pairs = list[tuple[str, Markup]]
+
+_PIN = re.compile(r"[0-9a-f]{40}|(?:sha256:)?[0-9a-f]{64}")
+_CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstream", "flags", "media_type", "labels"})
+_RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
+_DOT = Markup(' <span class="dx-quiet" aria-hidden="true">·</span> ')
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One field of a record part: its name, its label on a page, how a column of it is set, what its text means."""
+
+    name: str
+    label: str
+    kind: str
+    target: str
+
+
+@cache
+def fields_of(kind: type[Part]) -> dict[str, Field]:
+    """The fields of a part in the model's order, by name."""
+    found = {}
+    for name, info in kind.model_fields.items():
+        mark = next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
+        target = mark.target if mark is not None else ""
+        wide = "wide" if target in {"prose", "formula"} else "num" if _counts(info.annotation) else ""
+        words = (info.alias or name).replace("_", " ")
+        found[name] = Field(name, words[0].upper() + words[1:], wide, target)
+    return found
+
+
+def _mark_in(annotation: Any) -> Mark | None:
+    for extra in getattr(annotation, "__metadata__", ()):
+        if isinstance(extra, Mark):
+            return extra
+    return next((mark for inner in get_args(annotation) if (mark := _mark_in(inner)) is not None), None)
+
+
+def _counts(annotation: Any) -> bool:
+    if isinstance(annotation, type):
+        return annotation in {int, Decimal, Quantity, Range}
+    return any(_counts(inner) for inner in get_args(annotation))
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Generic[P]):
+    """One part, the fragment that it is linked by, and (kind, content) of each cell; None is no value."""
+
+    part: P
+    id: str
+    cells: tuple[tuple[str, Markup | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Grid(Generic[P]):
+    """A table of parts: (label, kind) of each column that at least one row fills, and the rows."""
+
+    columns: tuple[tuple[str, str], ...]
+    rows: tuple[Row[P], ...]
+
+
+Cell = Callable[[Any], object]
+"""Makes the value of a cell from a part; None leaves it empty."""
+
+
+def grid(
+    writer: Writer, parts: Sequence[P], names: Sequence[str], *,
+    cells: Mapping[str, Cell] | None = None, labels: Mapping[str, str] | None = None, ids: Sequence[str] = (),
+) -> Grid[P]:  # fmt: skip
+    """A table of the named fields, without those that no part fills.
+
+    `cells` says what to show for a name, which then need not be a field; `ids` are the fragments of the rows, which
+    are else those of the parts' own ids.
+    """
+    special, named = cells or {}, labels or {}
+    plan = fields_of(type(parts[0])) if parts else {}
+    columns: list[tuple[str, str]] = []
+    filled: list[list[tuple[str, Markup | None]]] = []
+    for name in names if parts else ():
+        cell, field = special.get(name), plan.get(name)
+        values = [writer.value(cell(p) if cell else getattr(p, name), field) for p in parts]
+        if any(value is not None for value in values):
+            kind = field.kind if field else ""
+            columns.append((named.get(name) or (field.label if field else name), kind))
+            filled.append([(kind, value) for value in values])
+    rows = zip(*filled, strict=True) if filled else [()] * len(parts)
+    marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
+    return Grid(tuple(columns), tuple(Row(p, i, tuple(r)) for p, i, r in zip(parts, marks, rows, strict=True)))
+
+
+def rest(kind: type[Part], *told: str) -> tuple[str, ...]:
+    """The fields that are not told elsewhere, in the model's order."""
+    return tuple(name for name in fields_of(kind) if name not in told)
+
+
+class Writer:
+    """Writes the values of records as markup, as seen from one page and, for local names, from one finding."""
+
+    def __init__(self, view: View, finding: Finding | None = None) -> None:
+        self.view = view
+        self.finding = finding
+
+    @cached_property
+    def _parts(self) -> Any:
+        return self.view.site.env.get_template("components.html.j2").module
+
+    def facts(self, part: Part, names: Iterable[str] = (), *, but: Iterable[str] = ()) -> Pairs:
+        """(label, value) of each named field that has a value; of every field where none is named."""
+        plan = fields_of(type(part))
+        left_out = frozenset(but)
+        chosen = [plan[name] for name in names or plan if name not in left_out]
+        found = ((field.label, self.field(part, field)) for field in chosen)
+        return [(label, value) for label, value in found if value is not None]
+
+    def field(self, part: Part, field: Field) -> Markup | None:
+        """One field, shown by what it means."""
+        return self.value(getattr(part, field.name), field)
+
+    def value(self, value: object, field: Field | None = None) -> Markup | None:
+        """Any value; None where there is none."""
+        if value is None or (isinstance(value, str | tuple | dict) and not value):
+            return None
+        match value:
+            case Markup():
+                return value
+            case Unknown():
+                return self.unknown(value)
+            case Word():
+                return self.word(value)
+            case str():
+                return self._text(value, field)
+            case bool() | int() | Decimal() | Quantity() | Range() | Delta() | Requirement():
+                return _bytes(value) if field is not None and field.name == "bytes" else figure(display(value))
+            case date():
+                return moment(value)
+        return self._compound(value, field)
+
+    def _compound(self, value: object, field: Field | None) -> Markup:
+        match value:
+            case tuple():
+                inner = [made for each in value if (made := self.value(each, field)) is not None]
+                blocks = isinstance(value[0], Part) or (field is not None and field.target == "prose")
+                return _bullets(inner) if blocks else Markup(_DOT.join(inner))
+            case dict():
+                return _bullets(
+                    [Markup("<code>{}</code>: {}").format(k, self.value(v, field)) for k, v in value.items()]
+                )
+            case Part():
+                return self._nested(value)
+        return escape(str(value))
+
+    def _nested(self, part: Part) -> Markup:
+        pairs = self.facts(part)
+        label = Markup('<span class="dx-quiet">{}</span> {}')
+        return Markup(_DOT.join(label.format(name.lower(), value) for name, value in pairs))
+
+    def _text(self, text: str, field: Field | None) -> Markup:
+        target = field.target if field is not None else ""
+        if target in _RECORDS:
+            return self.view.link(target, text)
+        if target in _TARGETS:
+            return _TARGETS[target](self, text)
+        if _PIN.fullmatch(text):
+            return self.pin(text)
+        if field is not None and field.name == "url" and text.lower().startswith("https://"):
+            return Markup('<a href="{}" rel="noopener">{}</a>').format(text, text)
+        if field is not None and field.name in _CODE:
+            return Markup("<code>{}</code>").format(text)
+        return escape(str(text))
+
+    def unknown(self, value: Unknown) -> Markup:
+        """`unknown: why`."""
+        return Markup(self._parts.unknown(self.view.inline(value.unknown, self.finding)))
+
+    def word(self, word: Word) -> Markup:
+        """A word of a closed list, with its meaning."""
+        if isinstance(word, Provenance):
+            return Markup(self._parts.provenance(word))
+        if isinstance(word, MeasurementClass):
+            return Markup(self._parts.measurement_class(word))
+        return Markup(self._parts.tag(word))
+
+    def pin(self, digits: str) -> Markup:
+        """A digest or a revision, whole, to be copied."""
+        return Markup(self._parts.digest_full(digits, "git" if len(digits) == 40 else "sha256"))
+
+    def prose(self, text: str) -> Markup:
+        """Markdown blocks."""
+        return self.view.prose(text, self.finding)
+
+    def metric(self, id_: str) -> Markup:
+        """The name of a metric, linked to its definition."""
+        metric = self.view.site.catalog.metric(id_)
+        name = metric.name if metric is not None else id_
+        return Markup('<a href="{}">{}</a>').format(self.view.href("metrics", id_), name)
+
+    def arm(self, name: str) -> Markup:
+        """The name of an arm of the finding, linked to its row."""
+        return Markup('<a href="#arm-{}">{}</a>').format(name, name)
+
+    def item(self, target: str, words: str = "") -> Markup:
+        """An item of this or of another finding, by its title or other words, linked to its row."""
+        found = self.find(target)
+        if found is None:
+            return escape(target)
+        href = self.view.href("findings", found.finding.id, found.id)
+        return Markup('<a href="{}">{}</a>').format(href, words or label_of(found))
+
+    def find(self, target: str) -> Item | None:
+        """The item that a target names."""
+        here = self.finding
+        return resolve(target, here, self.view.site.catalog.finding) if here is not None else None
+
+    def evidence(self, target: str) -> Markup:
+        """A finding, or an item."""
+        if self.view.record("findings", target) is not None:
+            return self.view.link("findings", target)
+        return self.item(target)
+
+    def formula(self, text: str) -> Markup:
+        """Arithmetic with its operands shown and linked."""
+        made, start = [], 0
+        for match, _ in references(text):
+            made += [escape(text[start : match.start()]), self.view.reference(match[0][2:-2], self.finding)]
+            start = match.end()
+        return Markup("").join([*made, escape(text[start:])])
+
+
+_TARGETS: dict[str, Callable[[Writer, str], Markup]] = {
+    "prose": Writer.prose,
+    "formula": Writer.formula,
+    "metric": Writer.metric,
+    "arm": Writer.arm,
+    "item": Writer.item,
+    "evidence": Writer.evidence,
+}
+
+
+def label_of(item: Item) -> str:
+    """How an item is called where it is linked; equal titles are told apart by their cell."""
+    part = item.part
+    title = str(getattr(part, "title", None) or getattr(part, "about", None) or item.id)
+    return f"{title}, {part.target}" if isinstance(part, Population) and part.target else title
+
+
+def figure(text: str) -> Markup:
+    """A formatted figure that does not break over lines."""
+    return Markup('<span class="dx-fig">{}</span>').format(text)
+
+
+def moment(value: date | datetime) -> Markup:
+    """A day, or a UTC time."""
+    return Markup('<time class="dx-date" datetime="{}">{}</time>').format(value.isoformat(), when(value))
+
+
+def _bytes(count: object) -> Markup:
+    if not isinstance(count, int):
+        return figure(display(count))
+    exact = f"{number(count)}{NBSP}bytes"
+    return figure(exact if count < 1024 else f"{file_size(count)} ({exact})")
+
+
+def _bullets(inner: Sequence[Markup]) -> Markup:
+    return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(each) for each in inner))

@@ -1,0 +1,276 @@
+"""The measurements, comparisons and gates of a finding as tables, with what is computed from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from markupsafe import Markup
+
+from dossier.derive.deltas import Difference, resolved_digits, round_to
+from dossier.derive.format import number, with_unit
+from dossier.derive.gates import Judged
+from dossier.derive.items import Compared, Item, display, known, shown, stated_text
+from dossier.model.base import Quantity
+from dossier.model.finding import Finding
+from dossier.model.gate import Gate
+from dossier.model.measurement import Comparison, Delta, Interval, Measurement, Origin
+from dossier.model.metrics import Metric
+from dossier.model.vocabulary import Verdict
+from dossier.model.workload import Population
+from dossier.pages.fields import Grid, Writer, figure, grid, label_of, rest
+from dossier.pages.outside import Outside, Waiver
+from dossier.pages.populations import exclusion
+
+Q = '<span class="dx-quiet">{}</span>'
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """An item for which what is stated and what follows from the record differ; both as short texts.
+
+    `how` says in which way the second came about.
+    """
+
+    item: str
+    title: str
+    stated: str
+    how: str
+    computed: str
+
+
+# Measurements
+
+
+def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
+    """Every measurement; the head of its row holds title, metric and id."""
+    names = ("value", "statistic", "n", "arm", "population", "per", "when")
+    last = ("origin", "provenance", "excluded", "note")
+    middle = rest(Measurement, "id", "metric", "title", "approximate", *names, *last)
+    return grid(
+        writer, finding.measurements, (*names, *middle, *last), labels={"origin": "From"},
+        cells={
+            "value": lambda m: value_of(writer, m),
+            "interval": lambda m: _interval(m.interval, m.value) if m.interval else None,
+            "origin": lambda m: _origin(writer, m.origin) if m.origin else None,
+            "excluded": lambda m: exclusion(writer, m.excluded),
+        },
+    )  # fmt: skip
+
+
+def value_of(writer: Writer, measurement: Measurement) -> Markup:
+    """The figure with its unit, marked where it is approximate; or why it is not known."""
+    value = measurement.value
+    if not isinstance(value, Quantity):
+        return writer.unknown(value)
+    about = "≈ " if measurement.approximate else ""
+    return Markup('<span class="dx-fig">{}<data value="{}">{}</data></span>').format(
+        about, f"{value.value:f}", display(value)
+    )
+
+
+def _interval(interval: Interval, value: object) -> Markup:
+    unit = value.unit if isinstance(value, Quantity) else ""
+    limits = f"{number(interval.low)} to {with_unit(number(interval.high), unit)}"
+    return Markup('<span class="dx-interval">' + Q + " {} " + Q + "</span>").format(
+        f"{number(interval.level)} %", limits, interval.method
+    )
+
+
+def _origin(writer: Writer, origin: Origin) -> Markup:
+    return Markup("{} <code>{}</code>").format(writer.item(origin.artifact), origin.pointer)
+
+
+# Comparisons
+
+
+def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
+    """Every comparison with both values, the computed and the stated difference, and what was held equal."""
+    results = {c.id: writer.view.compared(c, finding) for c in finding.comparisons}
+    names = ("metric", "candidate", "baseline", "computed", "stated", "stated_differs", "matched", "differs", "band")
+    last = ("class_", "excluded", "note")
+    middle = rest(Comparison, "id", "title", "statistic", *names, *last)
+    labels = {
+        "computed": "Difference", "stated": "Stated", "stated_differs": "Why stated differs", "differs": "Also differs",
+    }  # fmt: skip
+    return grid(
+        writer, finding.comparisons, (*names, *middle, *last), labels=labels,
+        cells={
+            "metric": lambda c: _metric(writer, c, results[c.id]),
+            "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
+            "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
+            "computed": lambda c: _computed(results[c.id]),
+            "stated": lambda c: _stated(c, results[c.id]),
+            "band": lambda c: _band(c, results[c.id].difference),
+            "excluded": lambda c: exclusion(writer, c.excluded),
+        },
+    )  # fmt: skip
+
+
+def _metric(writer: Writer, comparison: Comparison, result: Compared) -> Markup | None:
+    if result.metric is None:
+        return None
+    statistic = comparison.statistic or next(
+        (s.part.statistic for s in (result.candidate,) if s is not None and isinstance(s.part, Measurement)), None
+    )
+    words = Markup("{} " + Q).format(writer.metric(result.metric.id), statistic or "")
+    return words if statistic else writer.metric(result.metric.id)
+
+
+def _side(writer: Writer, target: str, item: Item | None) -> Markup:
+    """The figure of one side linked to its row; for a population its name, for no figure is published."""
+    if item is None:
+        return writer.item(target)
+    text = shown(item, "", writer.view.site.catalog.finding)
+    of_figure = isinstance(item.part, Measurement) or (isinstance(item.part, Population) and known(item.part.passed))
+    link = Markup('<a class="dx-fig" href="{}">{}</a>').format(
+        writer.view.href("findings", item.finding.id, item.id), text if of_figure else label_of(item)
+    )
+    elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
+    arm = getattr(item.part, "arm", None)
+    notes = [note for note in (arm, str(item.finding.date) if elsewhere else None) if note]
+    return Markup("{}<br>" + Q).format(link, ", ".join(notes)) if notes else link
+
+
+def _computed(result: Compared) -> Markup | None:
+    if result.difference is None:
+        return None
+    effect = _effect(result.metric, _direction(result.difference))
+    return _delta(result.difference.text, effect)
+
+
+def _delta(text: str, effect: str) -> Markup:
+    tone = effect if effect in {"better", "worse"} else "neutral"
+    words = Markup(' <span class="dx-effect">{}</span>').format(effect) if effect else ""
+    return Markup('<span class="dx-fig dx-delta dx-delta-{}"><data>{}</data>{}</span>').format(tone, text, words)
+
+
+def _direction(difference: Difference) -> int:
+    """1 for more, -1 for less, 0 where rounding leaves it open."""
+    even = Decimal(1) if difference.unit == "x" else Decimal(0)
+    return int(difference.low > even) - int(difference.high < even)
+
+
+def _effect(metric: Metric | None, direction: int) -> str:
+    """What more or less of the metric means, in a word."""
+    if direction == 0:
+        return "equal within rounding"
+    if metric is None or metric.better == "neither":
+        return ""
+    return "better" if (direction > 0) == (metric.better == "higher") else "worse"
+
+
+def _stated(comparison: Comparison, result: Compared) -> Markup | None:
+    """The stated difference, and whether it recomputes."""
+    stated = comparison.stated
+    if stated is None:
+        return None
+    if result.difference is None:
+        more = 0 if stated.sign == "±" else int(stated.signed > _even(stated)) - int(stated.signed < _even(stated))
+        effect = _effect(result.metric, more) if more else ""
+        return Markup("{}<br>" + Q).format(_delta(stated_text(comparison), effect), "stated only: no values to recompute")
+    words = "agrees" if result.difference.agrees(stated) else f"differs: rounding allows {_allowed(result.difference)}"
+    return Markup("{}<br>" + Q).format(figure(stated_text(comparison)), words)
+
+
+def _even(stated: Delta) -> Decimal:
+    return Decimal(1) if stated.unit == "x" else Decimal(0)
+
+
+def _allowed(difference: Difference) -> str:
+    digits = resolved_digits(difference.low, difference.high)
+    low, high = (number(round_to(end, min(digits + 1, 2))) for end in (difference.low, difference.high))
+    return f"{low} to {with_unit(high, difference.unit)}"
+
+
+def _band(comparison: Comparison, difference: Difference | None) -> Markup | None:
+    band = comparison.band
+    if band is None:
+        return None
+    words = ""
+    if difference is not None and difference.unit == band.unit:
+        inside = difference.low >= -band.size and difference.high <= band.size
+        beyond = difference.low > band.size or difference.high < -band.size
+        words = "within" if inside else "outside" if beyond else "rounding leaves it open"
+    return Markup("{} " + Q).format(figure(str(band)), words)
+
+
+# Gates
+
+
+def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[Gate]:
+    """Every gate: what was required, of what, what was seen, and the verdict."""
+    judged = {g.id: writer.view.judged(g, finding) for g in finding.gates}
+    waivers = {w.gate: w for w in known_outside.waivers}
+    names = ("verdict", "rule", "require", "subject", "observed", "predeclared", "declared_at", "repeats_allowed")
+    last = ("stated", "stated_differs", "waiver", "not_run", "not_applicable", "note")
+    middle = rest(Gate, "id", "title", *names, *last)
+    labels = {
+        "verdict": "Verdict", "observed": "Observed", "waiver": "Waived", "require": "Requirement",
+        "stated": "Stated verdict", "stated_differs": "Why stated differs", "not_run": "Why not run",
+        "not_applicable": "Why not applicable",
+    }  # fmt: skip
+    return grid(
+        writer, finding.gates, (*names, *middle, *last), labels=labels,
+        cells={
+            "verdict": lambda g: verdict(writer, judged[g.id], waivers.get(g.id)),
+            "observed": lambda g: figure(judged[g.id].observed) if judged[g.id].observed else None,
+            "waiver": lambda g: _waiver(writer, waivers[g.id]) if g.id in waivers else None,
+        },
+    )  # fmt: skip
+
+
+def verdict(writer: Writer, judged: Judged, waiver: Waiver | None) -> Markup:
+    """The verdict as a badge, whether it was computed, and the waiver beside it: a failure stays visible."""
+    badge = writer.view.site.env.get_template("components.html.j2").module.verdict  # type: ignore[attr-defined]
+    given = "computed" if judged.computed else "stated" if judged.verdict in {Verdict.PASS, Verdict.FAIL} else ""
+    waived = Markup(" {}").format(badge(Verdict.WAIVED)) if waiver is not None else ""
+    return Markup("{}{} " + Q).format(badge(judged.verdict), waived, given)
+
+
+def _waiver(writer: Writer, waiver: Waiver) -> Markup:
+    href = writer.view.href("findings", waiver.finding, waiver.decision)
+    who = f"by {waiver.by}" if waiver.by else "by a human"
+    return Markup('<p><a href="{}">{}</a></p>{}').format(href, who, writer.prose(waiver.reason))
+
+
+def gate_tally(writer: Writer, finding: Finding, known_outside: Outside) -> list[tuple[Verdict, int]]:
+    """How many gates came to each verdict; a waived failure counts as waived."""
+    waived = {w.gate for w in known_outside.waivers}
+    found = [
+        Verdict.WAIVED if g.id in waived else writer.view.judged(g, finding).verdict for g in finding.gates
+    ]  # fmt: skip
+    return [(word, found.count(word)) for word in Verdict if word in found]
+
+
+# What is stated and does not follow
+
+
+def disagreements(writer: Writer, finding: Finding, known_outside: Outside) -> list[Disagreement]:
+    """Everything for which the source states something else than the record gives."""
+    return [*_differences(writer, finding), *_verdicts(writer, finding), *_roles(finding, known_outside)]
+
+
+def _differences(writer: Writer, finding: Finding) -> Iterator[Disagreement]:
+    for comparison in finding.comparisons:
+        difference = writer.view.compared(comparison, finding).difference if comparison.stated else None
+        if difference is not None and comparison.stated is not None and not difference.agrees(comparison.stated):
+            title = comparison.title or comparison.id
+            yield Disagreement(comparison.id, title, stated_text(comparison), "recomputed", difference.text)
+
+
+def _verdicts(writer: Writer, finding: Finding) -> Iterator[Disagreement]:
+    for gate in finding.gates:
+        judged = writer.view.judged(gate, finding) if gate.stated is not None else None
+        if judged is not None and judged.computed and judged.verdict is not gate.stated:
+            found = f"{judged.verdict} ({judged.observed})"
+            yield Disagreement(gate.id, gate.title or gate.id, str(gate.stated), "computed", found)
+
+
+def _roles(finding: Finding, known_outside: Outside) -> Iterator[Disagreement]:
+    for number_, (stated, role) in enumerate(zip(finding.stated_roles, known_outside.folded, strict=True), start=1):
+        if role is not stated.role:
+            found = role.replace("-", " ") if role is not None else "no role"
+            title = f"{stated.recipe} in lane {stated.lane}"
+            yield Disagreement(f"role-{number_}", title, stated.role.replace("-", " "), "by the decisions", found)
