@@ -1,0 +1,277 @@
+"""What one finding gives to the dossiers of its models: a piece of markup a section, each made once.
+
+A fragment depends on nothing but the finding and the records that it names, so that it can be kept until one of
+them changes. What later findings and decisions make of it is added by the dossier page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from markupsafe import Markup
+
+from dossier.catalog.summary import classes_of
+from dossier.derive.deltas import Difference
+from dossier.derive.items import Compared, Item, difference_text, display, fraction, known, stated_text
+from dossier.model.base import Quantity, Unknown
+from dossier.model.decision import Decision
+from dossier.model.finding import Finding, Observation
+from dossier.model.measurement import Comparison, Measurement
+from dossier.model.metrics import Metric
+from dossier.model.vocabulary import MeasurementClass, Provenance
+from dossier.model.workload import Excluded, Population
+from dossier.pages.context import Site, View
+from dossier.pages.lanes import cited, label, show
+
+UNCLASSED = "unclassed"
+_IN_SUMMARY = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A measurement, an observation or a difference as one line."""
+
+    label: Markup | str
+    value: Markup | str
+    href: str
+    note: str = ""
+    excluded: Excluded | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(slots=True)
+class Row:
+    """A population with its figures, or figures that belong to none."""
+
+    title: Markup | str
+    href: str = ""
+    arm: str = ""
+    recipe: str | None = None
+    passed: Markup | str = ""
+    cell: str = ""
+    figures: list[Figure] = field(default_factory=list)
+    excluded: Excluded | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison."""
+
+    label: Markup | str
+    value: str
+    href: str
+    arm: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A comparison with both sides resolved; `effect` is better, worse, within or neutral."""
+
+    comparison: Comparison
+    title: Markup | str
+    candidate: Side
+    baseline: Side
+    difference: str
+    computed: bool
+    effect: str
+    stated: str
+    agrees: bool
+    excluded: Excluded | None
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What is known of a human's approval, in words; empty where the decision says nothing of it."""
+
+    words: Markup | str
+    by: Markup | str
+
+
+def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]:
+    """Section -> markup of one finding, as seen from a dossier page.
+
+    Keys: `review`, `comparisons`, `failures`, `limits`, `discrepancies`, `evidence:<class>` and `decision:<id>`; a
+    section to which the finding gives nothing is left out.
+    """
+    finding = site.catalog.finding(finding_id)
+    if finding is None:
+        return {}
+    macros: Any = site.env.get_template("model_finding.html.j2").module
+    found = {
+        "review": macros.review(view, finding),
+        "comparisons": macros.comparisons(view, finding, list(pairs(view, finding))),
+        "failures": macros.failures(view, finding, [(f, show(view, f.cause, finding)) for f in finding.failures]),
+        "limits": macros.limits(view, finding),
+        "discrepancies": macros.discrepancies(view, finding, [p for p in pairs(view, finding) if p.comparison.stated_differs]),
+    }
+    for class_, rows in evidence(view, finding):
+        found[f"evidence:{class_}"] = macros.evidence(view, finding, rows, in_summary(rows))
+    for decision in finding.decisions:
+        named = list(cited(view, decision, finding))
+        found[f"decision:{decision.id}"] = macros.decision(
+            view, finding, decision, approval(view, decision, finding), named, _exception(view, decision, finding)
+        )
+    return {name: text for name, markup in found.items() if (text := str(markup).strip())}
+
+
+def approval(view: View, decision: Decision, finding: Finding) -> Approval:
+    """Whether a human approved, and who decided."""
+    value = decision.human_approval
+    words: Markup | str = show(view, value, finding)
+    if isinstance(value, bool):
+        words = "yes, explicit" if value else "no"
+    return Approval(words, show(view, decision.by, finding))
+
+
+def _exception(view: View, decision: Decision, finding: Finding) -> tuple[Markup | str, Markup | str] | None:
+    asked = decision.exception
+    return None if asked is None else (show(view, asked.asked, finding), show(view, asked.granted, finding))
+
+
+def evidence(view: View, finding: Finding) -> Iterator[tuple[str, list[Row]]]:
+    """Each measurement class of a finding with its populations and figures, in the vocabulary's order."""
+    rows: dict[str, dict[str, Row]] = {str(c): {} for c in classes_of(finding) if c is not None}
+    class_of = {p.id: str(p.class_ or UNCLASSED) for p in finding.populations}
+    for population in finding.populations:
+        rows.setdefault(class_of[population.id], {})[population.id] = _row(view, finding, population)
+    for measurement in finding.measurements:
+        owner = measurement.population or ""
+        class_ = str(measurement.class_ or class_of.get(owner, UNCLASSED))
+        _place(rows, class_, owner, class_of).figures.append(_figure(view, finding, measurement))
+    for part in (*finding.observations, *(c for c in finding.comparisons if c.class_)):
+        class_ = str(part.class_ or UNCLASSED)
+        _place(rows, class_, "", class_of).figures.append(_other(view, finding, part))
+    order = [*map(str, MeasurementClass), UNCLASSED]
+    return ((class_, list(rows[class_].values())) for class_ in order if class_ in rows)
+
+
+def _place(rows: dict[str, dict[str, Row]], class_: str, owner: str, class_of: dict[str, str]) -> Row:
+    """The row of a population where the class is its own; else the row of what belongs to no population."""
+    within = rows.setdefault(class_, {})
+    if class_of.get(owner) == class_:
+        return within[owner]
+    return within.setdefault("", Row("Without a population of this class"))
+
+
+def _row(view: View, finding: Finding, population: Population) -> Row:
+    arm = finding.arms.get(population.arm or "")
+    return Row(
+        title=population.title or population.id,
+        href=view.href("findings", finding.id, population.id),
+        arm=(arm.title or population.arm or "") if arm is not None else population.arm or "",
+        recipe=arm.recipe if arm is not None and isinstance(arm.recipe, str) else None,
+        passed=passed(view, population, finding),
+        cell=_cell(population),
+        excluded=population.excluded,
+        provenance=population.provenance,
+    )
+
+
+def passed(view: View, population: Population, finding: Finding) -> Markup | str:
+    """`58/60 passed`, `12/12 completed`, or why there is no count."""
+    if fraction(population) == "unknown":
+        return show(view, population.planned, finding) or "no count is recorded"
+    word = "passed" if known(population.passed) is not None else "completed"
+    return f"{fraction(population)} {word}"
+
+
+def _cell(population: Population) -> str:
+    """The load in a few words; what is unknown stands on the finding's own page."""
+    p = population
+    texts = [
+        (p.target, "{}"),
+        (p.prompt_tokens, "{} prompt tokens"),
+        (p.output_tokens, "{} output tokens"),
+        (p.concurrency, "C{}"),
+        (p.cache, "cache {}"),
+        (p.path, "{}"),
+        (p.thinking, "thinking {}"),
+    ]
+    return ", ".join(form.format(display(v)) for v, form in texts if v is not None and not isinstance(v, Unknown))
+
+
+def _figure(view: View, finding: Finding, measurement: Measurement) -> Figure:
+    about = "≈ " if measurement.approximate else ""
+    value = show(view, measurement.value, finding)
+    n = f"n = {measurement.n}" if isinstance(measurement.n, int) else ""
+    return Figure(
+        label=label(view, Item(finding, "measurement", measurement)),
+        value=about + value if isinstance(measurement.value, Quantity) else value,
+        href=view.href("findings", finding.id, measurement.id),
+        note=", ".join(text for text in (n, measurement.per, measurement.when) if text),
+        excluded=measurement.excluded,
+        provenance=measurement.provenance,
+    )
+
+
+def _other(view: View, finding: Finding, part: Observation | Comparison) -> Figure:
+    href = view.href("findings", finding.id, part.id)
+    name = label(view, Item(finding, "", part))
+    if isinstance(part, Comparison):
+        return Figure(name, difference_text(part, view.compared(part, finding)), href, excluded=part.excluded)
+    at = display(part.at) if part.at is not None else ""
+    return Figure(name, part.value or "", href, note=at, provenance=part.provenance)
+
+
+def in_summary(rows: Iterable[Row]) -> str:
+    """The fractions that tell most, for the line that stands before the details."""
+    graded = [f"{row.title} {row.passed}" for row in rows if "/" in row.passed and not isinstance(row.passed, Markup)]
+    more = f" and {len(graded) - _IN_SUMMARY} more" if len(graded) > _IN_SUMMARY else ""
+    return " · ".join(graded[:_IN_SUMMARY]) + more
+
+
+def pairs(view: View, finding: Finding) -> Iterator[Pair]:
+    """Every comparison of a finding."""
+    for comparison in finding.comparisons:
+        result = view.compared(comparison, finding)
+        difference, stated = result.difference, comparison.stated
+        yield Pair(
+            comparison=comparison,
+            title=comparison.title or _metric_name(result.metric, comparison),
+            candidate=_side(view, result.candidate, comparison.candidate),
+            baseline=_side(view, result.baseline, comparison.baseline),
+            difference=difference_text(comparison, result),
+            computed=result.computed,
+            effect=_effect(result, comparison),
+            stated=stated_text(comparison),
+            agrees=difference is None or stated is None or difference.agrees(stated),
+            excluded=comparison.excluded,
+        )
+
+
+def _metric_name(metric: Metric | None, comparison: Comparison) -> str:
+    return metric.name if metric is not None else comparison.id
+
+
+def _side(view: View, item: Item | None, target: str) -> Side:
+    if item is None:
+        return Side(target, "", "", "")
+    part = item.part
+    value = ""
+    if isinstance(part, Measurement):
+        value = display(part.value)
+    elif isinstance(part, Population):
+        value = fraction(part) if known(part.planned) is not None else ""
+    arm_id = getattr(part, "arm", None) or ""
+    arm = item.finding.arms.get(arm_id)
+    return Side(label(view, item), value, view.href("findings", item.finding.id, item.id), arm and arm.title or arm_id)
+
+
+def _effect(result: Compared, comparison: Comparison) -> str:
+    difference = result.difference
+    if difference is None or comparison.excluded is not None or result.metric is None:
+        return "neutral"
+    if comparison.band is not None and difference.unit == comparison.band.unit:
+        return "within" if abs(difference.value) <= comparison.band.size else _direction(difference, result.metric)
+    return _direction(difference, result.metric)
+
+
+def _direction(difference: Difference, metric: Metric) -> str:
+    level = 1 if difference.unit == "x" else 0
+    if metric.better == "neither" or difference.low <= level <= difference.high:
+        return "neutral"
+    return "better" if (difference.value > level) == (metric.better == "higher") else "worse"
+
