@@ -13,7 +13,6 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import NamedTuple
 
 
@@ -73,7 +72,8 @@ _TOKENS = (
     _token("an API key", r"sk-[A-Za-z0-9_-]{20,250}", "sk-"),
     _token("an API key", r"(?:nvapi-|xai-|pplx-|fw_|gsk_|r8_|tgp_v1_|csk-)[A-Za-z0-9_-]{30,250}",
            "nvapi-", "xai-", "pplx-", "fw_", "gsk_", "r8_", "tgp_v1_", "csk-"),
-    _token("a GitLab token", r"(?:glpat|gldt|glrt|glcbt|glptt|glft|glsoat|glagent|gloas)-[A-Za-z0-9_-]{20,250}", "gl"),
+    _token("a GitLab token", r"(?:glpat|gldt|glrt|glcbt|glptt|glft|glsoat|glagent|gloas)-[A-Za-z0-9_-]{20,250}",
+           "glpat-", "gldt-", "glrt-", "glcbt-", "glptt-", "glft-", "glsoat-", "glagent-", "gloas-"),
     _token("an AWS access key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}(?![A-Za-z0-9])", "akia", "asia", "abia", "acca"),
     _token("a Google API key", r"AIza[A-Za-z0-9_-]{35}", "aiza"),
     _token("a Slack token", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}", "xox"),
@@ -111,15 +111,18 @@ def _is_value(match: re.Match[str]) -> bool:
     return _mixed(value)
 
 
+_TOKEN_NAMES = ("access", "auth", "refresh", "bearer", "hf", "github", "api", "id", "session")
 _NAMES = (
     r"(?:api[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|passw(?:or)?d|passphrase|private[_-]?key"
-    r"|(?:access|auth|refresh|bearer|hf|github|api|id|session)[_-]?token|client[_-]?secret|set-cookie|authorization)"
+    rf"|(?:{'|'.join(_TOKEN_NAMES)})[_-]?token|client[_-]?secret|set-cookie|authorization)"
 )
 _ASSIGNED = (
     _Rule("secret", "a bearer credential", ("bearer", "basic"),
           re.compile(r"(?i)\b(?:bearer|authorization\W{1,4}basic)\s+([A-Za-z0-9._~+/-]{12,}=*)"), _is_value),
     _Rule("secret", "a secret beside its name",
-          ("key", "secret", "passw", "passphrase", "token", "authorization", "cookie"),
+          ("secret", "passw", "passphrase", "authorization", "set-cookie",
+           *(f"{word}{gap}key" for word in ("api", "private") for gap in ("", "_", "-")),
+           *(f"{word}{gap}token" for word in _TOKEN_NAMES for gap in ("", "_", "-"))),
           re.compile(rf"(?i){_NAMES}\\?[\"']?(?:\s*[:=]\s*|(?<=-key)\s+)\\?[\"']?"
                      r"([^\s\"'\\,;&(){}<>|[\]]{8,}+)(?!\()"), _is_value),
 )  # fmt: skip
@@ -257,29 +260,36 @@ def _decoded(text: str) -> str:
 
 
 _WRAP = re.compile(r"\\?(?:\r?\n|\\n)[ \t]*")
+_LONG_LINE = re.compile(rf"[A-Za-z0-9+/_-]{{40,}}{_WRAP.pattern}[A-Za-z0-9+/_-]")
 
 
 def _wrapped(text: str) -> Iterator[Leak]:
     """Tokens, plain or in Base64, that only show once line ends and indentation are taken out."""
-    wraps = list(_WRAP.finditer(text))
-    if not wraps:
+    joined = _WRAP.sub("", text)
+    leaks = list(_direct(joined, _SECRETS))
+    if _LONG_LINE.search(text):
+        leaks += _encoded(joined)
+    if not leaks:
         return
-    edges = [0, *(edge for wrap in wraps for edge in wrap.span()), len(text)]
-    pieces = [(start, end) for start, end in list(pairwise(edges))[::2]]
-    joined = "".join(text[start:end] for start, end in pieces)
-    starts, at = [], 0
-    for start, end in pieces:
-        starts.append(at)
-        at += end - start
-
-    def back(offset: int) -> int:
-        piece = bisect_right(starts, offset) - 1
-        return pieces[piece][0] + offset - starts[piece]
-
-    for leak in [*_direct(joined, _SECRETS), *_encoded(joined)]:
-        first, last = back(leak.start), back(leak.end - 1)
+    starts, places = _pieces(text)
+    for leak in leaks:
+        first, last = (_place(offset, starts, places) for offset in (leak.start, leak.end - 1))
         if _WRAP.search(text, first, last):
             yield Leak(leak.rule, first, last + 1, f"{leak.what}, over several lines")
+
+
+def _pieces(text: str) -> tuple[list[int], list[int]]:
+    """Where each piece between two wraps begins: in the text without wraps, and in the text."""
+    starts, places = [0], [0]
+    for wrap in _WRAP.finditer(text):
+        starts.append(starts[-1] + wrap.start() - places[-1])
+        places.append(wrap.end())
+    return starts, places
+
+
+def _place(offset: int, starts: list[int], places: list[int]) -> int:
+    piece = bisect_right(starts, offset) - 1
+    return places[piece] + offset - starts[piece]
 
 
 def _merged(leaks: list[Leak]) -> list[Leak]:
