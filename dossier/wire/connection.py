@@ -172,9 +172,10 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         """The reply is whole."""
-        exchange = self._exchange
-        if exchange is not None and exchange.in_body:
+        exchange, parser = self._exchange, self._parser
+        if exchange is not None and exchange.in_body and parser is not None:
             exchange.complete = True
+            self._keep = self._keep and parser.should_keep_alive()
 
     # own
 
@@ -205,14 +206,13 @@ class Connection(asyncio.Protocol):
         if exchange.done.done():
             return
         if exchange.complete:
-            self._end(exchange, parser)
+            self._end(exchange)
         elif not exchange.in_body and exchange.trace.received > MAX_HEAD:
             text = f"headers exceed {MAX_HEAD} bytes"
             exchange.done.set_exception(WireError(FailureClass.HTTP_PROTOCOL, text))
 
-    def _end(self, exchange: _Exchange, parser: httptools.HttpResponseParser) -> None:
+    def _end(self, exchange: _Exchange) -> None:
         headers = exchange.trace.headers
-        self._keep = self._keep and parser.should_keep_alive()
         self.keepalive_s = _announced_keepalive(headers.get("keep-alive", ""))
         exchange.done.set_result(None)
 
