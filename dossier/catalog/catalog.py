@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+import json
+from collections import OrderedDict, deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from dossier.catalog.files import Found
 from dossier.catalog.summary import Summary
-from dossier.digest import file_digest, read_bytes
+from dossier.digest import file_digest, read_bytes, sha256_hex
 from dossier.errors import Problem
 from dossier.fold import Event, Folded, LaneState, day_of, fold
 from dossier.model.base import Record
@@ -61,6 +62,8 @@ class Catalog:
     artifacts: Mapping[str, Path] = field(default_factory=dict)
     _held: OrderedDict[Key, Record] = field(default_factory=OrderedDict)
     _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
+    _read: dict[Key, bytes] = field(default_factory=dict)
+    _dependencies: dict[Key, str] = field(default_factory=dict)
 
     def exists(self, folder: str, id_: str) -> bool:
         """Is there a file for this record, valid or not?"""
@@ -75,10 +78,21 @@ class Catalog:
         entry = self.entries.get(key)
         if entry is None:
             return None
-        record, _ = parse_record(self.document(key), entry.found.shown)
+        record, _ = parse_record(Document(self._data(key), ""), entry.found.shown)
         if record is not None:
             self.hold(key, record)
         return record
+
+    def _data(self, key: Key) -> dict[str, Any]:
+        """What the file says; JSON of what was read in this run is much cheaper to read again than YAML."""
+        if key not in self._read:
+            return self.document(key).data
+        data: dict[str, Any] = json.loads(self._read[key])
+        return data
+
+    def keep(self, key: Key, data: dict[str, Any]) -> None:
+        """Remember what a file says, small, for when its record is asked for again."""
+        self._read[key] = json.dumps(data, ensure_ascii=False).encode()
 
     def hold(self, key: Key, record: Record) -> None:
         """Keep a record at hand, letting the one go that was not used for longest."""
@@ -91,6 +105,29 @@ class Catalog:
         found = self.entries[key].found
         document, _ = read_document(read_bytes(found.file), found.shown)
         return document if document is not None else Document({}, "")
+
+    def dependency(self, key: Key) -> str:
+        """A digest of a record's bytes, of those of every record it names, and that those name in turn.
+
+        Recipes are followed to their end: a recipe may be derived from another.
+        """
+        if key not in self._dependencies:
+            reached = dict(self._metric_files)
+            pending = deque([(key, 0)])
+            while pending:
+                at, depth = pending.popleft()
+                if at in reached and depth:
+                    continue
+                entry = self.entries.get(at)
+                reached[at] = entry.sha256 if entry is not None else "broken" if at in self.broken else "absent"
+                if entry is not None and (depth < 2 or at[0] == Recipe.FOLDER):
+                    pending += [(ref, depth + 1) for ref in entry.refs]
+            self._dependencies[key] = sha256_hex(json.dumps(sorted(reached.items())).encode())
+        return self._dependencies[key]
+
+    @cached_property
+    def _metric_files(self) -> dict[Key, str]:
+        return {key: entry.sha256 for key, entry in self.entries.items() if key[0] == MetricRecord.FOLDER}
 
     @cached_property
     def artifacts_of(self) -> dict[str, list[str]]:

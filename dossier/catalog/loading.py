@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,9 +15,7 @@ from dossier.digest import digest_of, read_bytes, sha256_hex
 from dossier.errors import Problem
 from dossier.model.base import Record
 from dossier.model.finding import Finding
-from dossier.model.metrics import MetricRecord
 from dossier.model.parse import FOLDERS, parse_record
-from dossier.model.recipe import Recipe
 from dossier.source import read_document
 from dossier.stamp import code_stamp
 
@@ -64,18 +61,19 @@ def _read(item: Found, sha: str, data: bytes, catalog: Catalog) -> Entry | None:
         return None
     record, problems = parse_record(document, item.shown)
     if record is not None:
-        mark = document.locate(("id",))
         if not isinstance(record, FOLDERS[item.folder]):
             told = f"a {record.SCHEMA} record belongs in {record.FOLDER}/"
             problems = [Problem(item.shown, 1, 1, "schema/folder", told)]
         elif record.id != item.stem:
             told = f"id is {record.id!r} but the file is named {item.stem!r}; make them equal"
+            mark = document.locate(("id",))
             problems = [Problem(item.shown, mark.line, mark.column, "schema/file-name", told)]
     catalog.problems += problems
     if record is None or problems:
         return None
     key = (item.folder, item.stem)
     catalog.hold(key, record)
+    catalog.keep(key, document.data)
     return Entry(key, item, sha, digest_of_record(record), tuple(_refs(record)))
 
 
@@ -94,27 +92,9 @@ def _refs(record: Record) -> Iterable[Key]:
     return dict.fromkeys(key for key in named if key != (record.FOLDER, record.id))
 
 
-def dependency_key(catalog: Catalog, entry: Entry) -> str:
-    """A digest of the record's bytes, of those of every record it names, and that those name in turn.
-
-    Recipes are followed to their end: a recipe may be derived from another.
-    """
-    reached: dict[Key, str] = {key: e.sha256 for key, e in catalog.entries.items() if key[0] == MetricRecord.FOLDER}
-    pending = deque([(entry.key, 0)])
-    while pending:
-        key, depth = pending.popleft()
-        if key in reached and depth:
-            continue
-        other = catalog.entries.get(key)
-        reached[key] = other.sha256 if other is not None else "broken" if key in catalog.broken else "absent"
-        if other is not None and (depth < 2 or key[0] == Recipe.FOLDER):
-            pending += [(ref, depth + 1) for ref in other.refs]
-    return sha256_hex(json.dumps(sorted(reached.items())).encode())
-
-
 def _summarize(catalog: Catalog, cache: Cache) -> None:
     findings = [e for e in catalog.entries.values() if e.key[0] == Finding.FOLDER]
-    keys = {e.key[1]: dependency_key(catalog, e) for e in findings}
+    keys = {e.key[1]: catalog.dependency(e.key) for e in findings}
     known = cache.get_many(_SUMMARY, keys.values())
     fresh: dict[str, bytes] = {}
     for entry in findings:

@@ -8,7 +8,6 @@ from typing import Any
 
 from dossier.cache import Cache
 from dossier.catalog import Catalog, Entry, Key
-from dossier.catalog.loading import dependency_key
 from dossier.checks import arithmetic, artifacts, decisions, figures, identity, lineage, links  # noqa: F401  (they register)
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
 from dossier.digest import sha256_hex
@@ -54,7 +53,7 @@ def _dependencies(catalog: Catalog, entry: Entry) -> str:
     """What the problems of a record follow from: records, and the artifacts of a finding."""
     folder, id_ = entry.key
     kept = [(p, catalog.kept(p)) for p in catalog.artifacts_of.get(id_, ())] if folder == Finding.FOLDER else []
-    named = dependency_key(catalog, entry)
+    named = catalog.dependency(entry.key)
     return sha256_hex(json.dumps([named, kept]).encode()) if kept else named
 
 

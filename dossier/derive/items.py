@@ -14,7 +14,7 @@ from dossier.derive.deltas import Difference, in_unit, like
 from dossier.derive.format import number, quantity, span, when, with_unit
 from dossier.derive.references import parse_reference
 from dossier.model.base import Part, Quantity, Range, Record, Unknown
-from dossier.model.finding import Finding
+from dossier.model.finding import PART_LISTS, Finding
 from dossier.model.gate import Requirement
 from dossier.model.measurement import Comparison, Delta, Measurement
 from dossier.model.metrics import METRICS, Metric
@@ -40,22 +40,19 @@ class Item:
         return str(getattr(self.part, "id", ""))
 
 
-_LISTS = (
-    "populations", "measurements", "comparisons", "gates", "decisions",
-    "failures", "observations", "discrepancies", "artifacts",
-)  # fmt: skip
-
-
 def items_of(finding: Finding) -> Iterator[tuple[tuple[str, int], Item]]:
     """Every item with its place in the file."""
-    for name in _LISTS:
+    for name in PART_LISTS:
         for index, part in enumerate(getattr(finding, name)):
             yield (name, index), Item(finding, name.removesuffix("s"), part)
 
 
 def find_item(finding: Finding, item_id: str) -> Item | None:
     """The item of that id."""
-    return next((item for _, item in items_of(finding) if item.id == item_id), None)
+    if item_id not in finding.parts:
+        return None
+    name, index = finding.parts[item_id]
+    return Item(finding, name.removesuffix("s"), getattr(finding, name)[index])
 
 
 def resolve(target: str, here: Finding, find: Find) -> Item | None:

@@ -13,8 +13,9 @@ from dossier.model.base import Quantity
 from dossier.model.metrics import Metric
 
 _LINE = re.compile(r"line ([1-9][0-9]{0,8})")
+_WHOLE = r"[0-9]{1,3}(?:,[0-9]{3})+|[0-9]{1,40}"
 _NUMBER = re.compile(
-    r"(?<![0-9A-Za-z_.,])[+-]?[0-9]{1,40}(?:\.[0-9]{1,40})?(?:[eE][+-]?[0-9]{1,2})?(?![0-9A-Za-z_]*[0-9_])"
+    rf"(?<![0-9A-Za-z_.,])[+-]?(?:{_WHOLE})(?:\.[0-9]{{1,40}})?(?:[eE][+-]?[0-9]{{1,2}})?(?![.,]?[0-9]|[A-Za-z_]*[0-9_])"
 )
 _INDEX = re.compile(r"0|[1-9][0-9]{0,8}")
 
@@ -83,7 +84,7 @@ def _line(data: bytes, number: int) -> str:
 
 
 def _numbers_in(text: str) -> Iterator[Decimal]:
-    return (Decimal(match[0]) for match in _NUMBER.finditer(text))
+    return (Decimal(match[0].replace(",", "")) for match in _NUMBER.finditer(text))
 
 
 def says_the_same(stated: Quantity, kept: list[Decimal], metric: Metric | None) -> bool:

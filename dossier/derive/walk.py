@@ -44,8 +44,18 @@ def prose(part: Part) -> Iterator[tuple[Place, str]]:
     return ((place, text) for place, text, mark in marked(part) if mark.target == "prose")
 
 
-def pointers(part: Part) -> Iterator[Pointer]:
+def pointers(part: Part) -> tuple[Pointer, ...]:
     """Everything that a record points at, in fields and in prose."""
+    # Rule after rule asks for those of one record.
+    if not (_LATEST and _LATEST[0][0] is part):
+        _LATEST[:] = [(part, tuple(_pointers(part)))]
+    return _LATEST[0][1]
+
+
+_LATEST: list[tuple[Part, tuple[Pointer, ...]]] = []
+
+
+def _pointers(part: Part) -> Iterator[Pointer]:
     for place, text, mark in marked(part):
         if mark.target in {"prose", "formula"}:
             if "[[" in text:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -183,6 +184,13 @@ class Withdrawal(Part):
     replacement: FindingId | None = None
 
 
+PART_LISTS = (
+    "populations", "measurements", "comparisons", "gates", "decisions",
+    "failures", "observations", "discrepancies", "artifacts",
+)  # fmt: skip
+"""The fields of a finding whose parts have ids of their own."""
+
+
 class Finding(Record):
     """A dated finding."""
 
@@ -231,3 +239,12 @@ class Finding(Record):
     withdrawal: Withdrawal | None = None
     redactions: Prose | None = Field(None, description="What was left out before publishing.")
     pins: dict[str, Digest] = Field({}, description="`recipes/ID: sha256:...` of every record it rests on.")
+
+    @cached_property
+    def parts(self) -> dict[str, tuple[str, int]]:
+        """Where each part with an id stands: id -> (field, index); the first of equal ids."""
+        found: dict[str, tuple[str, int]] = {}
+        for name in PART_LISTS:
+            for index, part in enumerate(getattr(self, name)):
+                found.setdefault(part.id, (name, index))
+        return found

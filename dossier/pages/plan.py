@@ -22,7 +22,6 @@ from dossier.pages.recipe import recipe_index, recipe_page
 
 from dossier.cache import Cache
 from dossier.catalog import Key
-from dossier.catalog.loading import dependency_key
 from dossier.catalog.summary import dump
 from dossier.digest import sha256_hex
 from dossier.pages.context import Site
@@ -51,7 +50,7 @@ class Keys:
     def records(self) -> dict[Key, str]:
         """Of every record and those it names."""
         catalog = self.site.catalog
-        return {key: dependency_key(catalog, entry) for key, entry in catalog.entries.items()}
+        return {key: catalog.dependency(key) for key in catalog.entries}
 
     @cached_property
     def summaries(self) -> dict[str, str]:
