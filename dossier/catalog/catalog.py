@@ -129,6 +129,10 @@ class Catalog:
     def _metric_files(self) -> dict[Key, str]:
         return {key: entry.sha256 for key, entry in self.entries.items() if key[0] == MetricRecord.FOLDER}
 
+    def source(self, key: Key) -> bytes:
+        """The file of a record as it lies there, comments and all."""
+        return read_bytes(self.entries[key].found.file)
+
     @cached_property
     def artifacts_of(self) -> dict[str, list[str]]:
         """Finding id -> the paths below `artifacts/` in its folder; files outside any folder are under ''."""

@@ -14,18 +14,23 @@ from dossier.catalog import Catalog, Key
 from dossier.derive.walk import Place
 from dossier.errors import Severity
 from dossier.model.base import Record
+from dossier.source import Mark
 
 R = TypeVar("R", bound=Record)
 
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """One thing that is wrong at a place of a record; `key` points at the key rather than its value."""
+    """One thing that is wrong at a place of a record; `key` points at the key rather than its value.
+
+    `mark` is given where the text of the file is wrong and not a value in it, such as a comment.
+    """
 
     place: Place
     message: str
     severity: Severity = Severity.ERROR
     key: bool = False
+    mark: Mark | None = None
 
 
 Placed = tuple[Key | str, Wrong]

@@ -8,7 +8,7 @@ from typing import Any
 
 from dossier.cache import Cache
 from dossier.catalog import Catalog, Entry, Key
-from dossier.checks import arithmetic, artifacts, decisions, figures, identity, lineage, links  # noqa: F401  (they register)
+from dossier.checks import arithmetic, artifacts, decisions, figures, identity, lineage, links, privacy  # noqa: F401  (they register)
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
 from dossier.digest import sha256_hex
 from dossier.errors import Problem, Severity
@@ -80,5 +80,5 @@ def check_record(catalog: Catalog, key: Key) -> list[Problem]:
 
 
 def _placed(rule: str, wrong: Wrong, entry: Entry, document: Document) -> Problem:
-    mark = document.locate(wrong.place, key=wrong.key)
+    mark = wrong.mark or document.locate(wrong.place, key=wrong.key)
     return Problem(entry.found.shown, mark.line, mark.column, rule, wrong.message, wrong.severity)
