@@ -22,7 +22,7 @@ from dossier.model.base import Mark, Part, Quantity, Range, Unknown
 from dossier.model.finding import Finding
 from dossier.model.gate import Requirement
 from dossier.model.measurement import Delta
-from dossier.model.vocabulary import MeasurementClass, Provenance, Word
+from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.model.workload import Population
 from dossier.pages.context import View
 from dossier.pages.places import anchor
@@ -33,6 +33,14 @@ Pairs = list[tuple[str, Markup]]
 _PIN = re.compile(r"[0-9a-f]{40}|(?:sha256:)?[0-9a-f]{64}")
 _CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstream", "flags", "media_type", "labels"})
 _RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
+_MID, _WIDE = 24, 80
+_BADGES: dict[type, str] = {
+    Provenance: "provenance",
+    MeasurementClass: "measurement_class",
+    Verdict: "verdict",
+    Role: "status",
+    Outcome: "status",
+}
 _DOT = Markup(' <span class="dx-quiet" aria-hidden="true">·</span> ')
 
 
@@ -85,37 +93,55 @@ class Row(Generic[P]):
 class Grid(Generic[P]):
     """A table of parts: (label, kind) of each column that at least one row fills, and the rows."""
 
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[Column, ...]
     rows: tuple[Row[P], ...]
 
 
+Column = tuple[str, str]
+"""(label, kind)"""
+Labels = Mapping[str, str | Column]
+"""Name -> label, or label and kind."""
 Cell = Callable[[Any], object]
 """Makes the value of a cell from a part; None leaves it empty."""
 
 
 def grid(
     writer: Writer, parts: Sequence[P], names: Sequence[str], *,
-    cells: Mapping[str, Cell] | None = None, labels: Mapping[str, str] | None = None, ids: Sequence[str] = (),
+    cells: Mapping[str, Cell] | None = None, labels: Labels | None = None, ids: Sequence[str] = (),
 ) -> Grid[P]:  # fmt: skip
     """A table of the named fields, without those that no part fills.
 
-    `cells` says what to show for a name, which then need not be a field; `ids` are the fragments of the rows, which
-    are else those of the parts' own ids.
+    `cells` says what to show for a name, which then need not be a field; `labels` gives other labels, or label and
+    kind; `ids` are the fragments of the rows, which are else those of the parts' own ids.
     """
     special, named = cells or {}, labels or {}
     plan = fields_of(type(parts[0])) if parts else {}
-    columns: list[tuple[str, str]] = []
+    columns: list[Column] = []
     filled: list[list[tuple[str, Markup | None]]] = []
     for name in names if parts else ():
         cell, field = special.get(name), plan.get(name)
-        values = [writer.value(cell(p) if cell else getattr(p, name), field) for p in parts]
+        raw = [cell(p) if cell else getattr(p, name) for p in parts]
+        values = [writer.value(value, field) for value in raw]
         if any(value is not None for value in values):
-            kind = field.kind if field else ""
-            columns.append((named.get(name) or (field.label if field else name), kind))
-            filled.append([(kind, value) for value in values])
+            column = _column(named.get(name), field, raw)
+            columns.append(column)
+            filled.append([(column[1], value) for value in values])
     rows = zip(*filled, strict=True) if filled else [()] * len(parts)
     marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
     return Grid(tuple(columns), tuple(Row(p, i, tuple(r)) for p, i, r in zip(parts, marks, rows, strict=True)))
+
+
+def _column(named: str | Column | None, field: Field | None, raw: Sequence[object]) -> Column:
+    """Label and kind; a column of longer texts is kept from shrinking to one word a line."""
+    if isinstance(named, tuple):
+        return named
+    kind = field.kind if field else ""
+    longest = max(
+        len(v) if isinstance(v, str) else sum(map(len, map(str, v))) if isinstance(v, tuple) else 0 for v in raw
+    )
+    return named or (field.label if field else ""), kind or (
+        "wide" if longest > _WIDE else "mid" if longest > _MID else ""
+    )
 
 
 def rest(kind: type[Part], *told: str) -> tuple[str, ...]:
@@ -131,7 +157,8 @@ class Writer:
         self.finding = finding
 
     @cached_property
-    def _parts(self) -> Any:
+    def parts(self) -> Any:
+        """The macros of components.html.j2."""
         return self.view.site.env.get_template("components.html.j2").module
 
     def facts(self, part: Part, names: Iterable[str] = (), *, but: Iterable[str] = ()) -> Pairs:
@@ -150,27 +177,28 @@ class Writer:
         """Any value; None where there is none."""
         if value is None or (isinstance(value, str | tuple | dict) and not value):
             return None
+        if isinstance(value, Markup):
+            return value
+        if isinstance(value, str):
+            return self.word(value) if isinstance(value, Word) else self._text(value, field)
+        return self._single(value, field) or self._compound(value, field)
+
+    def _single(self, value: object, field: Field | None) -> Markup | None:
         match value:
-            case Markup():
-                return value
             case Unknown():
                 return self.unknown(value)
-            case Word():
-                return self.word(value)
-            case str():
-                return self._text(value, field)
             case bool() | int() | Decimal() | Quantity() | Range() | Delta() | Requirement():
                 return _bytes(value) if field is not None and field.name == "bytes" else figure(display(value))
             case date():
                 return moment(value)
-        return self._compound(value, field)
+        return None
 
     def _compound(self, value: object, field: Field | None) -> Markup:
         match value:
             case tuple():
                 inner = [made for each in value if (made := self.value(each, field)) is not None]
                 blocks = isinstance(value[0], Part) or (field is not None and field.target == "prose")
-                return _bullets(inner) if blocks else Markup(_DOT.join(inner))
+                return _bullets(inner) if blocks else _DOT.join(inner)
             case dict():
                 return _bullets(
                     [Markup("<code>{}</code>: {}").format(k, self.value(v, field)) for k, v in value.items()]
@@ -180,9 +208,14 @@ class Writer:
         return escape(str(value))
 
     def _nested(self, part: Part) -> Markup:
-        pairs = self.facts(part)
-        label = Markup('<span class="dx-quiet">{}</span> {}')
-        return Markup(_DOT.join(label.format(name.lower(), value) for name, value in pairs))
+        made = []
+        for field in fields_of(type(part)).values():
+            value = getattr(part, field.name)
+            short = isinstance(value, str) and field.target == "prose"
+            shown = self.view.inline(value, self.finding) if short else self.value(value, field)
+            if shown is not None:
+                made.append(Markup("{} {}").format(quiet(field.label.lower()), shown))
+        return _DOT.join(made)
 
     def _text(self, text: str, field: Field | None) -> Markup:
         target = field.target if field is not None else ""
@@ -200,19 +233,19 @@ class Writer:
 
     def unknown(self, value: Unknown) -> Markup:
         """`unknown: why`."""
-        return Markup(self._parts.unknown(self.view.inline(value.unknown, self.finding)))
+        made: Markup = self.parts.unknown(self.view.inline(value.unknown, self.finding))
+        return made
 
     def word(self, word: Word) -> Markup:
         """A word of a closed list, with its meaning."""
-        if isinstance(word, Provenance):
-            return Markup(self._parts.provenance(word))
-        if isinstance(word, MeasurementClass):
-            return Markup(self._parts.measurement_class(word))
-        return Markup(self._parts.tag(word))
+        kind = _BADGES.get(type(word), "tag")
+        made: Markup = getattr(self.parts, kind)(word)
+        return made
 
     def pin(self, digits: str) -> Markup:
         """A digest or a revision, whole, to be copied."""
-        return Markup(self._parts.digest_full(digits, "git" if len(digits) == 40 else "sha256"))
+        made: Markup = self.parts.digest_full(digits, "git" if len(digits) == 40 else "sha256")
+        return made
 
     def prose(self, text: str) -> Markup:
         """Markdown blocks."""
@@ -276,6 +309,11 @@ def label_of(item: Item) -> str:
 def figure(text: str) -> Markup:
     """A formatted figure that does not break over lines."""
     return Markup('<span class="dx-fig">{}</span>').format(text)
+
+
+def quiet(text: str) -> Markup:
+    """Words of less weight."""
+    return Markup('<span class="dx-quiet">{}</span>').format(text)
 
 
 def moment(value: date | datetime) -> Markup:

@@ -4,26 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 from markupsafe import Markup
 
-from dossier.derive.deltas import Difference, resolved_digits, round_to
+from dossier.derive.deltas import Difference, resolved_digits
 from dossier.derive.format import number, with_unit
 from dossier.derive.gates import Judged
 from dossier.derive.items import Compared, Item, display, known, shown, stated_text
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
 from dossier.model.gate import Gate
-from dossier.model.measurement import Comparison, Delta, Interval, Measurement, Origin
+from dossier.model.measurement import Comparison, Delta, Interval, Measurement, Origin, Statistic
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
-from dossier.pages.fields import Grid, Writer, figure, grid, label_of, rest
+from dossier.pages.fields import Grid, Labels, Writer, figure, grid, label_of, quiet, rest
 from dossier.pages.outside import Outside, Waiver
-from dossier.pages.populations import exclusion
-
-Q = '<span class="dx-quiet">{}</span>'
+from dossier.pages.populations import EXCLUDED, exclusion
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,7 @@ def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
     last = ("origin", "provenance", "excluded", "note")
     middle = rest(Measurement, "id", "metric", "title", "approximate", *names, *last)
     return grid(
-        writer, finding.measurements, (*names, *middle, *last), labels={"origin": "From"},
+        writer, finding.measurements, (*names, *middle, *last), labels={"origin": "From", "excluded": EXCLUDED},
         cells={
             "value": lambda m: value_of(writer, m),
             "interval": lambda m: _interval(m.interval, m.value) if m.interval else None,
@@ -57,6 +55,12 @@ def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
             "excluded": lambda m: exclusion(writer, m.excluded),
         },
     )  # fmt: skip
+
+
+def measured_in(writer: Writer, measurement: Measurement) -> str:
+    """The cell, such as `4K`, of the population that the figure comes from; empty where none is given."""
+    found = writer.find(measurement.population) if measurement.population else None
+    return found.part.target or "" if found is not None and isinstance(found.part, Population) else ""
 
 
 def value_of(writer: Writer, measurement: Measurement) -> Markup:
@@ -73,8 +77,8 @@ def value_of(writer: Writer, measurement: Measurement) -> Markup:
 def _interval(interval: Interval, value: object) -> Markup:
     unit = value.unit if isinstance(value, Quantity) else ""
     limits = f"{number(interval.low)} to {with_unit(number(interval.high), unit)}"
-    return Markup('<span class="dx-interval">' + Q + " {} " + Q + "</span>").format(
-        f"{number(interval.level)} %", limits, interval.method
+    return Markup('<span class="dx-interval">{} {} {}</span>').format(
+        quiet(f"{number(interval.level)} %"), limits, quiet(interval.method)
     )
 
 
@@ -88,11 +92,12 @@ def _origin(writer: Writer, origin: Origin) -> Markup:
 def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
     """Every comparison with both values, the computed and the stated difference, and what was held equal."""
     results = {c.id: writer.view.compared(c, finding) for c in finding.comparisons}
-    names = ("metric", "candidate", "baseline", "computed", "stated", "stated_differs", "matched", "differs", "band")
-    last = ("class_", "excluded", "note")
+    names = ("metric", "candidate", "baseline", "computed", "stated", "matched", "differs", "band")
+    last = ("class_", "excluded", "stated_differs", "note")
     middle = rest(Comparison, "id", "title", "statistic", *names, *last)
-    labels = {
-        "computed": "Difference", "stated": "Stated", "stated_differs": "Why stated differs", "differs": "Also differs",
+    labels: Labels = {
+        "computed": "Difference", "stated": ("Stated", "mid"), "stated_differs": "Why stated differs",
+        "differs": "Also differs", "excluded": EXCLUDED,
     }  # fmt: skip
     return grid(
         writer, finding.comparisons, (*names, *middle, *last), labels=labels,
@@ -114,8 +119,8 @@ def _metric(writer: Writer, comparison: Comparison, result: Compared) -> Markup 
     statistic = comparison.statistic or next(
         (s.part.statistic for s in (result.candidate,) if s is not None and isinstance(s.part, Measurement)), None
     )
-    words = Markup("{} " + Q).format(writer.metric(result.metric.id), statistic or "")
-    return words if statistic else writer.metric(result.metric.id)
+    name = writer.metric(result.metric.id)
+    return Markup("{} {}").format(name, quiet(statistic)) if statistic not in {None, Statistic.UNSTATED} else name
 
 
 def _side(writer: Writer, target: str, item: Item | None) -> Markup:
@@ -130,7 +135,7 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
     elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
     arm = getattr(item.part, "arm", None)
     notes = [note for note in (arm, str(item.finding.date) if elsewhere else None) if note]
-    return Markup("{}<br>" + Q).format(link, ", ".join(notes)) if notes else link
+    return Markup("{}<br>{}").format(link, quiet(", ".join(notes))) if notes else link
 
 
 def _computed(result: Compared) -> Markup | None:
@@ -169,9 +174,11 @@ def _stated(comparison: Comparison, result: Compared) -> Markup | None:
     if result.difference is None:
         more = 0 if stated.sign == "±" else int(stated.signed > _even(stated)) - int(stated.signed < _even(stated))
         effect = _effect(result.metric, more) if more else ""
-        return Markup("{}<br>" + Q).format(_delta(stated_text(comparison), effect), "stated only: no values to recompute")
-    words = "agrees" if result.difference.agrees(stated) else f"differs: rounding allows {_allowed(result.difference)}"
-    return Markup("{}<br>" + Q).format(figure(stated_text(comparison)), words)
+        words = quiet("stated only: no values to recompute")
+        return Markup("{}<br>{}").format(_delta(stated_text(comparison), effect), words)
+    agrees = result.difference.agrees(stated)
+    words = quiet("agrees" if agrees else f"differs: rounding allows {_allowed(result.difference)}")
+    return Markup("{}<br>{}").format(figure(stated_text(comparison)), words)
 
 
 def _even(stated: Delta) -> Decimal:
@@ -179,9 +186,10 @@ def _even(stated: Delta) -> Decimal:
 
 
 def _allowed(difference: Difference) -> str:
-    digits = resolved_digits(difference.low, difference.high)
-    low, high = (number(round_to(end, min(digits + 1, 2))) for end in (difference.low, difference.high))
-    return f"{low} to {with_unit(high, difference.unit)}"
+    """The range that rounding leaves, its ends rounded outwards."""
+    place = Decimal((0, (1,), -min(resolved_digits(difference.low, difference.high) + 1, 2)))
+    low, high = difference.low.quantize(place, ROUND_FLOOR), difference.high.quantize(place, ROUND_CEILING)
+    return f"{number(low)} to {with_unit(number(high), difference.unit)}"
 
 
 def _band(comparison: Comparison, difference: Difference | None) -> Markup | None:
@@ -193,7 +201,7 @@ def _band(comparison: Comparison, difference: Difference | None) -> Markup | Non
         inside = difference.low >= -band.size and difference.high <= band.size
         beyond = difference.low > band.size or difference.high < -band.size
         words = "within" if inside else "outside" if beyond else "rounding leaves it open"
-    return Markup("{} " + Q).format(figure(str(band)), words)
+    return Markup("{} {}").format(figure(str(band)), quiet(words))
 
 
 # Gates
@@ -206,8 +214,8 @@ def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[
     names = ("verdict", "rule", "require", "subject", "observed", "predeclared", "declared_at", "repeats_allowed")
     last = ("stated", "stated_differs", "waiver", "not_run", "not_applicable", "note")
     middle = rest(Gate, "id", "title", *names, *last)
-    labels = {
-        "verdict": "Verdict", "observed": "Observed", "waiver": "Waived", "require": "Requirement",
+    labels: Labels = {
+        "verdict": "Verdict", "observed": "Observed", "waiver": ("Waived", "wide"), "require": "Requirement",
         "stated": "Stated verdict", "stated_differs": "Why stated differs", "not_run": "Why not run",
         "not_applicable": "Why not applicable",
     }  # fmt: skip
@@ -215,6 +223,7 @@ def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[
         writer, finding.gates, (*names, *middle, *last), labels=labels,
         cells={
             "verdict": lambda g: verdict(writer, judged[g.id], waivers.get(g.id)),
+            "stated": lambda g: _stated_verdict(writer, g, judged[g.id]),
             "observed": lambda g: figure(judged[g.id].observed) if judged[g.id].observed else None,
             "waiver": lambda g: _waiver(writer, waivers[g.id]) if g.id in waivers else None,
         },
@@ -223,10 +232,18 @@ def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[
 
 def verdict(writer: Writer, judged: Judged, waiver: Waiver | None) -> Markup:
     """The verdict as a badge, whether it was computed, and the waiver beside it: a failure stays visible."""
-    badge = writer.view.site.env.get_template("components.html.j2").module.verdict  # type: ignore[attr-defined]
+    badge = writer.parts.verdict
     given = "computed" if judged.computed else "stated" if judged.verdict in {Verdict.PASS, Verdict.FAIL} else ""
     waived = Markup(" {}").format(badge(Verdict.WAIVED)) if waiver is not None else ""
-    return Markup("{}{} " + Q).format(badge(judged.verdict), waived, given)
+    return Markup("{}{} {}").format(badge(judged.verdict), waived, quiet(given))
+
+
+def _stated_verdict(writer: Writer, gate: Gate, judged: Judged) -> Markup | None:
+    """The verdict of the source beside a computed one, and whether they agree."""
+    if gate.stated is None or not judged.computed:
+        return None
+    words = "agrees" if gate.stated is judged.verdict else "differs"
+    return Markup("{} {}").format(writer.parts.verdict(gate.stated), quiet(words))
 
 
 def _waiver(writer: Writer, waiver: Waiver) -> Markup:

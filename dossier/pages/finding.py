@@ -14,8 +14,8 @@ from dossier.model.decision import Decision, StatedRole
 from dossier.model.finding import Arm, Check, Finding, HardwareRelation, KeptFile, Links
 from dossier.model.vocabulary import MeasurementClass, Outcome, Role
 from dossier.pages.context import Site, links_of
-from dossier.pages.fields import Grid, Pairs, Writer, fields_of, figure, grid, moment, rest
-from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measurement_grid
+from dossier.pages.fields import Grid, Pairs, Writer, fields_of, figure, grid, moment, quiet, rest
+from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measured_in, measurement_grid
 from dossier.pages.outside import Became, Mention, Outside, outside
 from dossier.pages.places import Page, page_of
 from dossier.pages.populations import misses, population_groups
@@ -119,6 +119,7 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
         "groups": population_groups(writer, finding),
         "missed": [(p, misses(writer, p)) for p in finding.populations if p.misses],
         "measurements": measurement_grid(writer, finding),
+        "measured_in": lambda measurement: measured_in(writer, measurement),
         "comparisons": comparison_grid(writer, finding),
         "gates": gate_grid(writer, finding, known),
         "tally": gate_tally(writer, finding, known),
@@ -139,7 +140,7 @@ def _decisions(writer: Writer, finding: Finding, known: Outside) -> dict[str, An
     acts = [d for d in finding.decisions if d.outcome is not Outcome.WAIVE]
     return {
         "decided": decided,
-        "tone": (acts or list(finding.decisions) or [None])[0],
+        "tone": next(iter(acts or finding.decisions), None),
         "lane_title": lambda decision, lane: _lane_title(writer, decision.model or finding.models[0], lane),
         "stated_roles": _stated_roles(writer, finding, known),
     }
@@ -151,7 +152,7 @@ def _decided(writer: Writer, finding: Finding, decision: Decision, known: Outsid
     facts: Pairs = [("Date", moment(decision.at or finding.date))]
     if lanes:
         facts.append(("Lanes" if len(lanes) > 1 else "Lane", Markup(", ").join(lanes)))
-    facts += writer.facts(decision, but=("id", "outcome", "lanes", "at"))
+    facts += writer.facts(decision, but=("id", "outcome", "lanes", "at", "gate", "recipe"))
     if decision.human_approval is None and decision.outcome is Outcome.PROMOTE:
         facts.append(("Human approval", figure("not recorded")))
     became = [(_lane_title(writer, b.model, b.lane), b) for b in known.became if b.decision == decision.id]
@@ -169,18 +170,11 @@ def _stated_roles(writer: Writer, finding: Finding, known: Outside) -> Grid[Stat
     folded: dict[int, Role | None] = {
         id(s): role for s, role in zip(finding.stated_roles, known.folded, strict=True)
     }  # fmt: skip
-    status = writer.view.site.env.get_template("components.html.j2").module.status  # type: ignore[attr-defined]
-
-    def decisions_say(stated: StatedRole) -> Markup:
-        role = folded[id(stated)]
-        return Markup(status(role)) if role is not None else Markup('<span class="dx-quiet">no decision names it</span>')
-
     return grid(
         writer, finding.stated_roles, ("recipe", "lane", "role", "words", "fold", "agree", "where"),
         cells={
             "lane": lambda s: _lane_title(writer, finding.models[0], s.lane),
-            "role": lambda s: status(s.role),
-            "fold": decisions_say,
+            "fold": lambda s: folded[id(s)] or quiet("no decision names it"),
             "agree": lambda s: "yes" if folded[id(s)] is s.role else "no",
         },
         labels={"role": "Stated", "words": "In words", "fold": "By the decisions", "agree": "Agree"},

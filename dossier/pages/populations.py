@@ -12,15 +12,16 @@ from dossier.derive.items import known
 from dossier.model.finding import Finding
 from dossier.model.vocabulary import MeasurementClass
 from dossier.model.workload import Excluded, Miss, Population
-from dossier.pages.fields import Grid, Writer, figure, grid, rest
+from dossier.pages.fields import Grid, Labels, Writer, figure, grid, rest
 
+EXCLUDED = ("Excluded", "wide")
 _HEAD = ("id", "title", "class_", "probe", "suite", "repeat_of", "part_of", "provenance", "misses", "complete_parts")
 _FIRST = (
     "arm", "passed", "planned", "completed", "failed", "not_run", "target", "target_tokens", "prompt_tokens",
     "output_tokens", "concurrency", "cache", "thinking", "path", "load", "rate",
 )  # fmt: skip
 _LAST = ("excluded", "artifact", "note")
-_LABELS = {"prompt_tokens": "Actual prompt tokens", "output_budget": "Output budget", "reserve_tokens": "Reserve"}
+_LABELS: Labels = {"prompt_tokens": "Actual prompt tokens", "reserve_tokens": "Reserve", "excluded": EXCLUDED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +101,7 @@ def exclusion(writer: Writer, excluded: Excluded | None) -> Markup | None:
         return None
     scope = Markup(", ").join(excluded.classes) if excluded.classes else "everything"
     note = writer.prose(excluded.note) if excluded.note else ""
-    return Markup("<p>{}: {}. Feeds nothing of: {}.</p>{}").format(
+    return Markup("<p>{} {}. Excluded from {}.</p>{}").format(
         writer.word(excluded.reason), excluded.reason.meaning, scope, note
     )
 

@@ -1,0 +1,39 @@
+"""What the pages of recipes, identities and hardware have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from dossier.catalog.summary import Summary
+from dossier.model.base import Record
+from dossier.pages.context import View
+from dossier.pages.fields import Grid, Pairs, Writer, grid, moment
+from dossier.pages.shell import SearchEntry
+
+
+def record_facts(writer: Writer, record: Record) -> Pairs:
+    """Id, digest and notes of a record."""
+    digest = writer.view.site.catalog.entries[record.FOLDER, record.id].digest
+    facts: Pairs = [("Id", Markup("<code>{}</code>").format(record.id)), ("Digest", writer.pin(digest))]
+    return [*facts, *writer.facts(record, ("notes",))]
+
+
+def record_search(view: View, path: str, record: Record) -> tuple[SearchEntry, ...]:
+    """How the search finds a record: by title, id and notes."""
+    notes = view.plain(record.notes) if record.notes else ""
+    return (SearchEntry(path, str(getattr(record, "title", record.id)), f"{record.id} {notes}".strip()),)
+
+
+def finding_list(writer: Writer, summaries: Sequence[Summary]) -> Grid[Summary]:
+    """Findings in date order, newest first."""
+    return grid(
+        writer, summaries[::-1], ("date", "finding", "kind", "provenance", "classes"), ids=[""] * len(summaries),
+        cells={
+            "date": lambda s: moment(s.date),
+            "finding": lambda s: writer.view.link("findings", s.id),
+            "classes": lambda s: Markup(" ").join(writer.word(c) for c in s.classes),
+        },
+        labels={"finding": ("Finding", "wide"), "classes": ("Classes", "wide")},
+    )  # fmt: skip
