@@ -33,6 +33,8 @@ Pairs = list[tuple[str, Markup]]
 _PIN = re.compile(r"[0-9a-f]{40}|(?:sha256:)?[0-9a-f]{64}")
 _CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstream", "flags", "media_type", "labels"})
 _RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
+_KINDS = {"prose": "wide", "formula": "mid", "item": "mid", "evidence": "mid", "recipes": "mid", "hardware": "mid"}
+_SPELLED = {"os": "OS", "cpu": "CPU", "cuda": "CUDA", "kv": "KV", "sha256": "SHA-256", "url": "address"}
 _MID, _WIDE = 24, 80
 _BADGES: dict[type, str] = {
     Provenance: "provenance",
@@ -61,10 +63,14 @@ def fields_of(kind: type[Part]) -> dict[str, Field]:
     for name, info in kind.model_fields.items():
         mark = next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
         target = mark.target if mark is not None else ""
-        wide = "wide" if target in {"prose", "formula"} else "num" if _counts(info.annotation) else ""
-        words = (info.alias or name).replace("_", " ")
-        found[name] = Field(name, words[0].upper() + words[1:], wide, target)
+        kind_ = _KINDS.get(target, "num" if _counts(info.annotation) else "")
+        found[name] = Field(name, _label(info.alias or name), kind_, target)
     return found
+
+
+def _label(name: str) -> str:
+    words = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
+    return words if name == "n" else words[0].upper() + words[1:]
 
 
 def _mark_in(annotation: Any) -> Mark | None:
@@ -121,7 +127,9 @@ def grid(
     for name in names if parts else ():
         cell, field = special.get(name), plan.get(name)
         raw = [cell(p) if cell else getattr(p, name) for p in parts]
-        values = [writer.value(value, field) for value in raw]
+        if all(value is None or value == () for value in raw):
+            continue
+        values = [None if value is None else writer.value(value, field) for value in raw]
         if any(value is not None for value in values):
             column = _column(named.get(name), field, raw)
             columns.append(column)
@@ -135,13 +143,15 @@ def _column(named: str | Column | None, field: Field | None, raw: Sequence[objec
     """Label and kind; a column of longer texts is kept from shrinking to one word a line."""
     if isinstance(named, tuple):
         return named
-    kind = field.kind if field else ""
-    longest = max(
-        len(v) if isinstance(v, str) else sum(map(len, map(str, v))) if isinstance(v, tuple) else 0 for v in raw
-    )
-    return named or (field.label if field else ""), kind or (
-        "wide" if longest > _WIDE else "mid" if longest > _MID else ""
-    )
+    label, kind = named or (field.label if field else ""), field.kind if field else ""
+    longest = max(map(_length, raw)) if not kind else 0
+    return label, "wide" if longest > _WIDE else "mid" if longest > _MID else kind
+
+
+def _length(value: object) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str) and not isinstance(value, Markup) else 0
 
 
 def rest(kind: type[Part], *told: str) -> tuple[str, ...]:
@@ -155,6 +165,7 @@ class Writer:
     def __init__(self, view: View, finding: Finding | None = None) -> None:
         self.view = view
         self.finding = finding
+        self._words: dict[tuple[type, str], Markup] = {}
 
     @cached_property
     def parts(self) -> Any:
@@ -200,9 +211,7 @@ class Writer:
                 blocks = isinstance(value[0], Part) or (field is not None and field.target == "prose")
                 return _bullets(inner) if blocks else _DOT.join(inner)
             case dict():
-                return _bullets(
-                    [Markup("<code>{}</code>: {}").format(k, self.value(v, field)) for k, v in value.items()]
-                )
+                return _bullets([html("<code>%s</code>: %s", k, self.value(v, field)) for k, v in value.items()])
             case Part():
                 return self._nested(value)
         return escape(str(value))
@@ -214,7 +223,7 @@ class Writer:
             short = isinstance(value, str) and field.target == "prose"
             shown = self.view.inline(value, self.finding) if short else self.value(value, field)
             if shown is not None:
-                made.append(Markup("{} {}").format(quiet(field.label.lower()), shown))
+                made.append(html("%s %s", quiet(field.label.lower()), shown))
         return _DOT.join(made)
 
     def _text(self, text: str, field: Field | None) -> Markup:
@@ -226,9 +235,9 @@ class Writer:
         if _PIN.fullmatch(text):
             return self.pin(text)
         if field is not None and field.name == "url" and text.lower().startswith("https://"):
-            return Markup('<a href="{}" rel="noopener">{}</a>').format(text, text)
+            return html('<a href="%s" rel="noopener">%s</a>', text, text)
         if field is not None and field.name in _CODE:
-            return Markup("<code>{}</code>").format(text)
+            return html("<code>%s</code>", text)
         return escape(str(text))
 
     def unknown(self, value: Unknown) -> Markup:
@@ -238,9 +247,10 @@ class Writer:
 
     def word(self, word: Word) -> Markup:
         """A word of a closed list, with its meaning."""
-        kind = _BADGES.get(type(word), "tag")
-        made: Markup = getattr(self.parts, kind)(word)
-        return made
+        key = (type(word), str(word))
+        if key not in self._words:
+            self._words[key] = getattr(self.parts, _BADGES.get(type(word), "tag"))(word)
+        return self._words[key]
 
     def pin(self, digits: str) -> Markup:
         """A digest or a revision, whole, to be copied."""
@@ -255,11 +265,11 @@ class Writer:
         """The name of a metric, linked to its definition."""
         metric = self.view.site.catalog.metric(id_)
         name = metric.name if metric is not None else id_
-        return Markup('<a href="{}">{}</a>').format(self.view.href("metrics", id_), name)
+        return html('<a href="%s">%s</a>', self.view.href("metrics", id_), name)
 
     def arm(self, name: str) -> Markup:
         """The name of an arm of the finding, linked to its row."""
-        return Markup('<a href="#arm-{}">{}</a>').format(name, name)
+        return html('<a href="#arm-%s">%s</a>', name, name)
 
     def item(self, target: str, words: str = "") -> Markup:
         """An item of this or of another finding, by its title or other words, linked to its row."""
@@ -267,7 +277,7 @@ class Writer:
         if found is None:
             return escape(target)
         href = self.view.href("findings", found.finding.id, found.id)
-        return Markup('<a href="{}">{}</a>').format(href, words or label_of(found))
+        return html('<a href="%s">%s</a>', href, words or label_of(found))
 
     def find(self, target: str) -> Item | None:
         """The item that a target names."""
@@ -303,22 +313,28 @@ def label_of(item: Item) -> str:
     """How an item is called where it is linked; equal titles are told apart by their cell."""
     part = item.part
     title = str(getattr(part, "title", None) or getattr(part, "about", None) or item.id)
-    return f"{title}, {part.target}" if isinstance(part, Population) and part.target else title
+    cell = part.target if isinstance(part, Population) else None
+    return f"{title}, {cell}" if cell and cell not in title else title
+
+
+def html(template: str, *values: object) -> Markup:
+    """Markup from a literal template with `%s` and values, which are escaped unless they are markup already."""
+    return Markup(template % tuple(map(escape, values)))  # noqa: S704  (the template is ours; the values are escaped)
 
 
 def figure(text: str) -> Markup:
     """A formatted figure that does not break over lines."""
-    return Markup('<span class="dx-fig">{}</span>').format(text)
+    return html('<span class="dx-fig">%s</span>', text)
 
 
 def quiet(text: str) -> Markup:
     """Words of less weight."""
-    return Markup('<span class="dx-quiet">{}</span>').format(text)
+    return html('<span class="dx-quiet">%s</span>', text)
 
 
 def moment(value: date | datetime) -> Markup:
     """A day, or a UTC time."""
-    return Markup('<time class="dx-date" datetime="{}">{}</time>').format(value.isoformat(), when(value))
+    return html('<time class="dx-date" datetime="%s">%s</time>', value.isoformat(), when(value))
 
 
 def _bytes(count: object) -> Markup:
@@ -329,4 +345,4 @@ def _bytes(count: object) -> Markup:
 
 
 def _bullets(inner: Sequence[Markup]) -> Markup:
-    return Markup("<ul>{}</ul>").format(Markup("").join(Markup("<li>{}</li>").format(each) for each in inner))
+    return html("<ul>%s</ul>", Markup("").join(html("<li>%s</li>", each) for each in inner))

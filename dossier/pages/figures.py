@@ -19,7 +19,7 @@ from dossier.model.measurement import Comparison, Delta, Interval, Measurement, 
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
-from dossier.pages.fields import Grid, Labels, Writer, figure, grid, label_of, quiet, rest
+from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, label_of, quiet, rest
 from dossier.pages.outside import Outside, Waiver
 from dossier.pages.populations import EXCLUDED, exclusion
 
@@ -69,21 +69,22 @@ def value_of(writer: Writer, measurement: Measurement) -> Markup:
     if not isinstance(value, Quantity):
         return writer.unknown(value)
     about = "≈ " if measurement.approximate else ""
-    return Markup('<span class="dx-fig">{}<data value="{}">{}</data></span>').format(
-        about, f"{value.value:f}", display(value)
-    )
+    return html('<span class="dx-fig">%s<data value="%s">%s</data></span>', about, f"{value.value:f}", display(value))
 
 
 def _interval(interval: Interval, value: object) -> Markup:
     unit = value.unit if isinstance(value, Quantity) else ""
     limits = f"{number(interval.low)} to {with_unit(number(interval.high), unit)}"
-    return Markup('<span class="dx-interval">{} {} {}</span>').format(
-        quiet(f"{number(interval.level)} %"), limits, quiet(interval.method)
+    return html(
+        '<span class="dx-interval">%s %s %s</span>',
+        quiet(f"{number(interval.level)} %"),
+        limits,
+        quiet(interval.method),
     )
 
 
 def _origin(writer: Writer, origin: Origin) -> Markup:
-    return Markup("{} <code>{}</code>").format(writer.item(origin.artifact), origin.pointer)
+    return html("%s <code>%s</code>", writer.item(origin.artifact), origin.pointer)
 
 
 # Comparisons
@@ -120,7 +121,7 @@ def _metric(writer: Writer, comparison: Comparison, result: Compared) -> Markup 
         (s.part.statistic for s in (result.candidate,) if s is not None and isinstance(s.part, Measurement)), None
     )
     name = writer.metric(result.metric.id)
-    return Markup("{} {}").format(name, quiet(statistic)) if statistic not in {None, Statistic.UNSTATED} else name
+    return html("%s %s", name, quiet(statistic)) if statistic not in {None, Statistic.UNSTATED} else name
 
 
 def _side(writer: Writer, target: str, item: Item | None) -> Markup:
@@ -129,13 +130,15 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
         return writer.item(target)
     text = shown(item, "", writer.view.site.catalog.finding)
     of_figure = isinstance(item.part, Measurement) or (isinstance(item.part, Population) and known(item.part.passed))
-    link = Markup('<a class="dx-fig" href="{}">{}</a>').format(
-        writer.view.href("findings", item.finding.id, item.id), text if of_figure else label_of(item)
+    link = html(
+        '<a class="dx-fig" href="%s">%s</a>',
+        writer.view.href("findings", item.finding.id, item.id),
+        text if of_figure else label_of(item),
     )
     elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
     arm = getattr(item.part, "arm", None)
     notes = [note for note in (arm, str(item.finding.date) if elsewhere else None) if note]
-    return Markup("{}<br>{}").format(link, quiet(", ".join(notes))) if notes else link
+    return html("%s<br>%s", link, quiet(", ".join(notes))) if notes else link
 
 
 def _computed(result: Compared) -> Markup | None:
@@ -147,8 +150,8 @@ def _computed(result: Compared) -> Markup | None:
 
 def _delta(text: str, effect: str) -> Markup:
     tone = effect if effect in {"better", "worse"} else "neutral"
-    words = Markup(' <span class="dx-effect">{}</span>').format(effect) if effect else ""
-    return Markup('<span class="dx-fig dx-delta dx-delta-{}"><data>{}</data>{}</span>').format(tone, text, words)
+    words = html(' <span class="dx-effect">%s</span>', effect) if effect else ""
+    return html('<span class="dx-fig dx-delta dx-delta-%s"><data>%s</data>%s</span>', tone, text, words)
 
 
 def _direction(difference: Difference) -> int:
@@ -175,10 +178,10 @@ def _stated(comparison: Comparison, result: Compared) -> Markup | None:
         more = 0 if stated.sign == "±" else int(stated.signed > _even(stated)) - int(stated.signed < _even(stated))
         effect = _effect(result.metric, more) if more else ""
         words = quiet("stated only: no values to recompute")
-        return Markup("{}<br>{}").format(_delta(stated_text(comparison), effect), words)
+        return html("%s<br>%s", _delta(stated_text(comparison), effect), words)
     agrees = result.difference.agrees(stated)
     words = quiet("agrees" if agrees else f"differs: rounding allows {_allowed(result.difference)}")
-    return Markup("{}<br>{}").format(figure(stated_text(comparison)), words)
+    return html("%s<br>%s", figure(stated_text(comparison)), words)
 
 
 def _even(stated: Delta) -> Decimal:
@@ -201,7 +204,7 @@ def _band(comparison: Comparison, difference: Difference | None) -> Markup | Non
         inside = difference.low >= -band.size and difference.high <= band.size
         beyond = difference.low > band.size or difference.high < -band.size
         words = "within" if inside else "outside" if beyond else "rounding leaves it open"
-    return Markup("{} {}").format(figure(str(band)), quiet(words))
+    return html("%s %s", figure(str(band)), quiet(words))
 
 
 # Gates
@@ -234,8 +237,8 @@ def verdict(writer: Writer, judged: Judged, waiver: Waiver | None) -> Markup:
     """The verdict as a badge, whether it was computed, and the waiver beside it: a failure stays visible."""
     badge = writer.parts.verdict
     given = "computed" if judged.computed else "stated" if judged.verdict in {Verdict.PASS, Verdict.FAIL} else ""
-    waived = Markup(" {}").format(badge(Verdict.WAIVED)) if waiver is not None else ""
-    return Markup("{}{} {}").format(badge(judged.verdict), waived, quiet(given))
+    waived = html(" %s", badge(Verdict.WAIVED)) if waiver is not None else ""
+    return html("%s%s %s", badge(judged.verdict), waived, quiet(given))
 
 
 def _stated_verdict(writer: Writer, gate: Gate, judged: Judged) -> Markup | None:
@@ -243,13 +246,13 @@ def _stated_verdict(writer: Writer, gate: Gate, judged: Judged) -> Markup | None
     if gate.stated is None or not judged.computed:
         return None
     words = "agrees" if gate.stated is judged.verdict else "differs"
-    return Markup("{} {}").format(writer.parts.verdict(gate.stated), quiet(words))
+    return html("%s %s", writer.parts.verdict(gate.stated), quiet(words))
 
 
 def _waiver(writer: Writer, waiver: Waiver) -> Markup:
     href = writer.view.href("findings", waiver.finding, waiver.decision)
     who = f"by {waiver.by}" if waiver.by else "by a human"
-    return Markup('<p><a href="{}">{}</a></p>{}').format(href, who, writer.prose(waiver.reason))
+    return html('<p><a href="%s">%s</a></p>%s', href, who, writer.prose(waiver.reason))
 
 
 def gate_tally(writer: Writer, finding: Finding, known_outside: Outside) -> list[tuple[Verdict, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from markupsafe import Markup
 
@@ -14,7 +15,7 @@ from dossier.model.decision import Decision, StatedRole
 from dossier.model.finding import Arm, Check, Finding, HardwareRelation, KeptFile, Links
 from dossier.model.vocabulary import MeasurementClass, Outcome, Role
 from dossier.pages.context import Site, links_of
-from dossier.pages.fields import Grid, Pairs, Writer, fields_of, figure, grid, moment, quiet, rest
+from dossier.pages.fields import Grid, Pairs, Writer, fields_of, figure, grid, html, moment, quiet, rest
 from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measured_in, measurement_grid
 from dossier.pages.outside import Became, Mention, Outside, outside
 from dossier.pages.places import Page, page_of
@@ -198,21 +199,21 @@ def _record(writer: Writer, finding: Finding) -> Pairs:
     """What identifies the record itself: digest, what was left out, and the digests of what it rests on."""
     digest = writer.view.site.catalog.entries["findings", finding.id].digest
     pins = [
-        Markup("<li>{} {}</li>").format(writer.view.link(*name.split("/", 1)), writer.pin(pin))
+        html("<li>%s %s</li>", writer.view.link(*name.split("/", 1)), writer.pin(pin))
         for name, pin in finding.pins.items()
     ]
-    facts: Pairs = [("Id", Markup("<code>{}</code>").format(finding.id)), ("Digest", writer.pin(digest))]
+    facts: Pairs = [("Id", html("<code>%s</code>", finding.id)), ("Digest", writer.pin(digest))]
     facts += writer.facts(finding, ("notes", "redactions"))
-    return [*facts, ("Pins", Markup("<ul>{}</ul>").format(Markup("").join(pins)))] if pins else facts
+    return [*facts, ("Pins", html("<ul>%s</ul>", Markup("").join(pins)))] if pins else facts
 
 
 def _files(writer: Writer, finding: Finding) -> Grid[KeptFile]:
     def place(file: KeptFile) -> Markup | None:
         if file.path is not None:
-            href = f"{writer.view.root}artifacts/files/{finding.id}/{file.path}"
-            return Markup('<a class="dx-download" href="{}">{}</a>').format(href, file.path)
+            href = f"{writer.view.root}artifacts/files/{finding.id}/{quote(file.path)}"
+            return html('<a class="dx-download" href="%s">%s</a>', href, file.path)
         if file.private is not None:
-            return Markup("<p><strong>Private</strong></p>{}").format(writer.prose(file.private))
+            return html("<p><strong>Private</strong></p>%s", writer.prose(file.private))
         return None
 
     names = ("file", "url", "bytes", "media_type", "sha256", "note")

@@ -12,7 +12,7 @@ from dossier.model.base import Part, Quantity
 from dossier.model.hardware import Gpu, Hardware, Host, Link, Resident
 from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
-from dossier.pages.fields import Pairs, Writer, grid, rest
+from dossier.pages.fields import Pairs, Writer, grid, html, rest
 from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
 from dossier.pages.records import finding_list, record_facts, record_search
@@ -86,9 +86,9 @@ def _card(writer: Writer, gpu: Gpu) -> Markup:
     """`2 × name, 96 GB`."""
     count = writer.value(gpu.count) or ""
     memory = f", {display(gpu.memory)}" if isinstance(gpu.memory, Quantity) else ""
-    return Markup("{} × {}{}").format(count, gpu.name, memory)
+    return html("%s × %s%s", count, gpu.name, memory)
 
 
 def _state(writer: Writer, link: Link) -> Markup:
     state = writer.value(link.state) if isinstance(link.state, Part) else link.state
-    return Markup('<span class="dx-quiet">{}</span> {}').format(link.kind, state)
+    return html('<span class="dx-quiet">%s</span> %s', link.kind, state)

@@ -10,7 +10,7 @@ from dossier.errors import RenderError
 from dossier.model.identity import Artifact, Identity, Patch, PinnedFile, Runtime
 from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
-from dossier.pages.fields import Pairs, Writer, grid, rest
+from dossier.pages.fields import Pairs, Writer, grid, html, rest
 from dossier.pages.places import Page, page_of
 from dossier.pages.records import record_facts, record_search
 
@@ -83,10 +83,10 @@ def identity_index(site: Site) -> Page:
             "revisions": revisions,
             "image": image,
             "engine": lambda i: i.runtime.engine if isinstance(i.runtime, Runtime) else i.runtime,
-            "recipes": lambda i: Markup("<br>").join(view.link("recipes", r.id) for r in recipes_of(site, i.id)),
+            "recipes": lambda i: sum(1 for _ in recipes_of(site, i.id)),
         },
         labels={"revisions": ("Artifacts", "mid"), "engine": ("Engine", "mid"), "image": ("Image", "mid"),
-                "served_name": ("Served name", "wide"), "recipes": ("Recipes", "wide")},
+                "served_name": ("Served name", "mid"), "recipes": ("Recipes", "num")},
     )  # fmt: skip
     lede = "Every pin of what was served: weights, runtime, patches. Tags are notes, never pins."
     body = view.render(
@@ -100,4 +100,4 @@ def _short(writer: Writer, artifact: Artifact) -> Markup:
     """`target git a5fee929cf48`, or why the revision is not known."""
     revision = artifact.revision
     shown = writer.parts.digest(revision, "git") if isinstance(revision, str) else writer.value(revision) or ""
-    return Markup("{} {}").format(artifact.role, shown)
+    return html("%s %s", artifact.role, shown)

@@ -12,7 +12,7 @@ from dossier.derive.items import known
 from dossier.model.finding import Finding
 from dossier.model.vocabulary import MeasurementClass
 from dossier.model.workload import Excluded, Miss, Population
-from dossier.pages.fields import Grid, Labels, Writer, figure, grid, rest
+from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, rest
 
 EXCLUDED = ("Excluded", "wide")
 _HEAD = ("id", "title", "class_", "probe", "suite", "repeat_of", "part_of", "provenance", "misses", "complete_parts")
@@ -101,9 +101,7 @@ def exclusion(writer: Writer, excluded: Excluded | None) -> Markup | None:
         return None
     scope = Markup(", ").join(excluded.classes) if excluded.classes else "everything"
     note = writer.prose(excluded.note) if excluded.note else ""
-    return Markup("<p>{} {}. Excluded from {}.</p>{}").format(
-        writer.word(excluded.reason), excluded.reason.meaning, scope, note
-    )
+    return html("<p>%s %s. Excluded from %s.</p>%s", writer.word(excluded.reason), excluded.reason.meaning, scope, note)
 
 
 def misses(writer: Writer, population: Population) -> Grid[Miss]:

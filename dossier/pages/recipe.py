@@ -11,8 +11,9 @@ from dossier.errors import RenderError
 from dossier.fold import Event
 from dossier.model.identity import Identity, Runtime
 from dossier.model.recipe import Recipe
+from dossier.model.vocabulary import Outcome
 from dossier.pages.context import LaneRole, Site
-from dossier.pages.fields import Pairs, Writer, grid
+from dossier.pages.fields import Pairs, Writer, grid, html
 from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
 from dossier.pages.records import finding_list, record_facts, record_search
@@ -22,11 +23,16 @@ _TOLD = ("schema_", "id", "title", "notes", "sources", "identity", "hardware", "
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One event of a lane that names the recipe; `as_rollback` where a promotion of another names it."""
+    """One decision that names the recipe, with the lanes it is for; `as_rollback` where it promotes another."""
 
-    lane: str
     event: Event
+    lanes: list[str]
     as_rollback: bool
+
+    @property
+    def outcome(self) -> Outcome:
+        """What the decision does to this recipe."""
+        return Outcome.DESIGNATE_ROLLBACK if self.as_rollback else self.event.decision.outcome
 
 
 def recipe_page(site: Site, id_: str) -> Page:
@@ -39,7 +45,7 @@ def recipe_page(site: Site, id_: str) -> Page:
     writer = Writer(view)
     roles = site.roles(id_)
     body = view.render(
-        "recipe.html.j2", r=recipe, w=writer, roles=roles, steps=list(_steps(site, id_)),
+        "recipe.html.j2", r=recipe, w=writer, roles=roles, steps=_steps(site, id_),
         settings=writer.facts(recipe, but=_TOLD), pins=pins(writer, recipe.identity),
         models=[site.titles.get(("models", model), model) for model in recipe.models],
         findings=finding_list(writer, index_of(site).recipes.get(id_, [])),
@@ -54,16 +60,18 @@ def _in_short(roles: list[LaneRole]) -> str:
     return "; ".join(f"{r.standing.role} in {r.lane.title}" for r in roles) or "no decision names it"
 
 
-def _steps(site: Site, id_: str) -> Iterator[Step]:
-    """Every event that names the recipe, lane by lane, in order."""
+def _steps(site: Site, id_: str) -> list[Step]:
+    """Every decision that names the recipe, in order."""
+    steps: dict[tuple[str, int], Step] = {}
     for subject in site.subjects:
         for lane in subject.lanes:
             state = site.catalog.now.lanes.get((subject.id, lane.id))
             for event in state.events if state is not None else ():
-                if event.decision.recipe == id_:
-                    yield Step(lane.title, event, as_rollback=False)
-                elif event.decision.rollback == id_:
-                    yield Step(lane.title, event, as_rollback=True)
+                decision = event.decision
+                if id_ in {decision.recipe, decision.rollback}:
+                    step = Step(event, [], as_rollback=decision.recipe != id_)
+                    steps.setdefault((event.finding, event.index), step).lanes.append(lane.title)
+    return sorted(steps.values(), key=lambda step: step.event.day)
 
 
 def _recipes(site: Site) -> Iterator[Recipe]:
@@ -103,19 +111,14 @@ def recipe_index(site: Site) -> Page:
     writer = Writer(view)
 
     def roles(recipe: Recipe) -> Markup | None:
-        made = [Markup("{} {}").format(writer.word(r.standing.role), r.lane.title) for r in site.roles(recipe.id)]
+        made = [html("%s %s", writer.word(r.standing.role), r.lane.title) for r in site.roles(recipe.id)]
         return Markup("<br>").join(made) or None
 
     used = index_of(site).recipes
     table = grid(
-        writer, list(_recipes(site)),
-        (
-            "roles", "identity", "hardware", "context_tokens", "concurrency", "kv_dtype", "speculation",
-            "prefix_cache", "used",
-        ),
+        writer, list(_recipes(site)), ("roles", "context_tokens", "concurrency", "identity", "hardware", "used"),
         cells={"roles": roles, "used": lambda r: len(used.get(r.id, []))},
-        labels={"roles": ("Role now, by lane", "wide"), "used": ("Findings", "num"), "identity": ("Identity", "mid"),
-                "hardware": ("Hardware", "mid"), "speculation": ("Speculation", "mid")},
+        labels={"roles": ("Role now, by lane", "wide"), "used": ("Findings", "num"), "identity": ("Identity", "mid")},
     )  # fmt: skip
     lede = "Everything that was set to start a service. A role is never written in a recipe: it follows from decisions."
     body = view.render("records.html.j2", title="Recipes", lede=lede, table=table, noun="recipe", folder="recipes")

@@ -9,14 +9,14 @@ from markupsafe import Markup
 from dossier.catalog.summary import Summary
 from dossier.model.base import Record
 from dossier.pages.context import View
-from dossier.pages.fields import Grid, Pairs, Writer, grid, moment
+from dossier.pages.fields import Grid, Pairs, Writer, grid, html, moment
 from dossier.pages.shell import SearchEntry
 
 
 def record_facts(writer: Writer, record: Record) -> Pairs:
     """Id, digest and notes of a record."""
     digest = writer.view.site.catalog.entries[record.FOLDER, record.id].digest
-    facts: Pairs = [("Id", Markup("<code>{}</code>").format(record.id)), ("Digest", writer.pin(digest))]
+    facts: Pairs = [("Id", html("<code>%s</code>", record.id)), ("Digest", writer.pin(digest))]
     return [*facts, *writer.facts(record, ("notes",))]
 
 
