@@ -68,7 +68,7 @@ def calibrate(streams: int, requests: int, schedule: Schedule | None = None) -> 
     plan = schedule or Schedule()
     with tempfile.TemporaryDirectory(prefix="dossier-") as folder:
         with running(Path(folder), plan) as server:
-            outcomes, health = run(_load(server.base_url, streams, requests))
+            outcomes, health = run(load(server.base_url, streams, requests))
         served = server.served()
     return summarise(streams, plan, outcomes, served, health)
 
@@ -115,7 +115,8 @@ def request_id(index: int) -> str:
     return f"calibrate-{index}"
 
 
-async def _load(base_url: str, streams: int, requests: int) -> tuple[list[StreamOutcome], Health]:
+async def load(base_url: str, streams: int, requests: int) -> tuple[list[StreamOutcome], Health]:
+    """Put a closed loop on a reference server, after one warm-up; connections are opened ahead."""
     async with connect(base_url, proxy=None, limits=Limits(deadline_s=120.0, idle_s=30.0)) as client:
         await client.warm(streams)
         await _one(client, "warm-up")
