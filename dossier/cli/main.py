@@ -16,6 +16,7 @@ _COMMANDS = {
     "check": "Check evidence and say all problems at once.",
     "pin": "Write the digests of what a finding rests on.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
+    "schema": "Print the JSON Schema of a kind of record.",
     "serve": "Build, serve and rebuild on every change.",
     "show": "Show a record in the terminal.",
 }
