@@ -8,7 +8,19 @@ from typing import Any
 
 from dossier.cache import Cache
 from dossier.catalog import Catalog, Entry, Key
-from dossier.checks import arithmetic, artifacts, decisions, figures, identity, lineage, links, privacy  # noqa: F401  (they register)
+from dossier.checks import (  # noqa: F401  (they register)
+    arithmetic,
+    artifacts,
+    claims,
+    decisions,
+    figures,
+    identity,
+    lineage,
+    links,
+    privacy,
+    prose,
+    wording,
+)
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
 from dossier.digest import sha256_hex
 from dossier.errors import Problem, Severity

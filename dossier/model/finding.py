@@ -157,6 +157,13 @@ class NotAttempted(Part):
     because: Prose
 
 
+class AllowedFigure(Part):
+    """A figure that stays typed in prose although it looks like data, and why."""
+
+    text: Line = Field(description="Exactly as it stands in the prose: `16 GB`.")
+    because: Line
+
+
 class HardwareRelation(Part):
     """A machine that the finding names beyond those of its recipes."""
 
@@ -237,6 +244,7 @@ class Finding(Record):
     discrepancies: tuple[Discrepancy, ...] = ()
     links: Links = Links()
     withdrawal: Withdrawal | None = None
+    allowed_figures: tuple[AllowedFigure, ...] = ()
     redactions: Prose | None = Field(None, description="What was left out before publishing.")
     pins: dict[str, Digest] = Field({}, description="`recipes/ID: sha256:...` of every record it rests on.")
 

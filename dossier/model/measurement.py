@@ -146,6 +146,9 @@ class Comparison(Part):
     stated: Delta | None = None
     stated_differs: Prose | None = None
     band: Delta | None = Field(None, description="A declared band, for a claim of equivalence.")
+    interval: Interval | None = Field(
+        None, description="Of the difference, in its unit; equivalence needs one at 90 % or more inside the band."
+    )
     excluded: Excluded | None = None
     class_: MeasurementClass | None = Field(None, alias="class")
     note: Prose | None = None
