@@ -1,0 +1,134 @@
+"""Builds of synthetic evidence: ours, a bare jinja2 loop, and plain mkdocs-material over the same article bodies.
+
+    python benchmarks/site.py [--counts 1000 5000] [--rounds 3]
+
+CPU is user + system of the process and its children; memory is the greatest resident size of one process. Rounds are
+alternated. Results are printed as Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from synthetic import write_evidence
+
+ROOT = Path(__file__).resolve().parents[1]
+_SILENT = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
+
+
+def run(command: list[str], folder: Path) -> tuple[float, float]:
+    """CPU seconds and peak MB of a command and its children."""
+    env = {**os.environ, **_SILENT, "DOSSIER_CACHE": str(folder / ".cache"), "PYTHONPATH": str(ROOT)}
+    script = (
+        "import resource, subprocess, sys\n"
+        "code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
+        "used = resource.getrusage(resource.RUSAGE_CHILDREN)\n"
+        "print(code, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, *command], cwd=folder, env=env, capture_output=True, text=True, check=True
+    )
+    code, cpu, peak = done.stdout.split()
+    if code != "0":
+        raise SystemExit(f"{' '.join(command)} failed in {folder}")
+    return float(cpu), float(peak)
+
+
+def make_project(folder: Path, count: int) -> Path:
+    """A project with `count` synthetic findings, pinned."""
+    folder.mkdir(parents=True)
+    shutil.copy(ROOT / "mkdocs.yml", folder)
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    write_evidence(folder / "evidence", count)
+    run([*OURS, "pin", "evidence"], folder)
+    return folder
+
+
+OURS = [sys.executable, "-m", "dossier.cli.main"]
+
+
+def forget(folder: Path, *names: str) -> None:
+    """Remove what an earlier build left."""
+    for name in names or ("build", "site", ".cache"):
+        shutil.rmtree(folder / name, ignore_errors=True)
+
+
+def clean(folder: Path) -> tuple[float, float]:
+    """A clean build: no cache, no shell, no pages."""
+    forget(folder)
+    return run([*OURS, "build"], folder)
+
+
+def changed(folder: Path) -> tuple[float, float]:
+    """A build after one finding changed."""
+    file = sorted((folder / "evidence/findings").glob("*.yaml"))[-1]
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("why_it_matters: ", "why_it_matters: Again, ", 1), "utf-8")
+    return run([*OURS, "build"], folder)
+
+
+def unchanged(folder: Path) -> tuple[float, float]:
+    """A build after nothing changed."""
+    return run([*OURS, "build"], folder)
+
+
+def bare(folder: Path) -> tuple[float, float]:
+    """The floor: yaml.CSafeLoader, one jinja2 template, markdown-it-py; no check, link, index or shell."""
+    return run([sys.executable, str(ROOT / "benchmarks/bare_loop.py"), "evidence", "bare"], folder)
+
+
+def mkdocs(folder: Path) -> tuple[float, float]:
+    """Plain mkdocs-material over the same article bodies (`dossier render` wrote them; not counted)."""
+    forget(folder, "build/mkdocs")
+    return run([sys.executable, "-m", "mkdocs", "build", "--quiet"], folder)
+
+
+def table(rows: list[tuple[str, int, list[tuple[float, float]]]]) -> str:
+    """Median and spread of each row."""
+    lines = ["| what | findings | CPU s, median (min to max) | n | peak MB |", "|---|---:|---:|---:|---:|"]
+    for what, count, results in rows:
+        cpu = [c for c, _ in results]
+        spread = f"{statistics.median(cpu):.2f} ({min(cpu):.2f} to {max(cpu):.2f})"
+        lines.append(f"| {what} | {count:,} | {spread} | {len(cpu)} | {max(m for _, m in results):.0f} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--counts", type=int, nargs="+", default=[1000, 5000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--no-mkdocs", action="store_true")
+    options = parser.parse_args()
+    rows = []
+    with tempfile.TemporaryDirectory() as scratch:
+        for count in options.counts:
+            folder = make_project(Path(scratch, str(count)), count)
+            steps = {
+                "clean build": clean,
+                "one changed finding": changed,
+                "nothing changed": unchanged,
+                "bare jinja2 loop": bare,
+            }
+            if not options.no_mkdocs:
+                steps["plain mkdocs-material"] = mkdocs
+            results: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
+            for _ in range(options.rounds if count == options.counts[0] else 1):
+                for name, step in steps.items():
+                    if name == "plain mkdocs-material":
+                        run([*OURS, "render"], folder)
+                    results[name].append(step(folder))
+            rows += [(name, count, found) for name, found in results.items()]
+    print(f"{platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}\n")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
