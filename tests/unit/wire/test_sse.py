@@ -50,10 +50,10 @@ def test_a_line_far_over_64_kib_in_small_reads_is_one_event():
 
 @pytest.mark.parametrize("ending", [b"", b"\n"], ids=["no line end", "many lines"])
 def test_an_event_over_the_limit_stops_the_stream(ending):
+    reads = [b"data: " + b"x" * 94 + ending] * 100
     reader = SseReader(max_event=1000)
     with pytest.raises(WireError) as caught:
-        for _ in range(100):
-            reader.feed(b"data: " + b"x" * 94 + ending)
+        list(map(reader.feed, reads))
     assert caught.value.failure.kind is FailureClass.OVERSIZE_EVENT
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,7 @@ PROTOCOLS = {"chat": Protocol.CHAT, "completions": Protocol.COMPLETIONS, "respon
 
 def split_at(body: bytes, cuts: list[int]) -> list[bytes]:
     edges = [0, *sorted({cut % (len(body) + 1) for cut in cuts}), len(body)]
-    return [body[start:end] for start, end in zip(edges, edges[1:], strict=False)]
+    return [body[start:end] for start, end in pairwise(edges)]
 
 
 def record(path: Path, cuts: list[int] | None = None, step: int = 0) -> tuple[dict, StreamOutcome]:

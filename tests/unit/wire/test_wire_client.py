@@ -47,52 +47,52 @@ def kinds(replies: list[Reply]) -> list[FailureClass | None]:
 
 
 def test_a_body_of_stated_length_is_read():
-    [reply], raw = ask(lambda c, n: http(b'{"a":1}'))
+    [reply], raw = ask(lambda *_: http(b'{"a":1}'))
     assert (reply.data, reply.failure) == ({"a": 1}, None)
     assert raw.requests[0].startswith(b"GET /v1/x HTTP/1.1\r\nHost: 127.0.0.1:")
 
 
 def test_chunks_are_joined_and_trailers_dropped():
     body = b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n3\r\n:1}\r\n0\r\nX-Sum: 1\r\n\r\n'
-    [reply], _ = ask(lambda c, n: body)
+    [reply], _ = ask(lambda *_: body)
     assert reply.data == {"a": 1}
     assert "x-sum" not in reply.trace.headers
 
 
 def test_a_body_without_length_ends_with_the_connection():
-    [reply], _ = ask(lambda c, n: b'HTTP/1.0 200 OK\r\n\r\n{"a":1}<close>')
+    [reply], _ = ask(lambda *_: b'HTTP/1.0 200 OK\r\n\r\n{"a":1}<close>')
     assert reply.data == {"a": 1}
 
 
 def test_interim_replies_are_passed_over():
-    [reply], _ = ask(lambda c, n: b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + http(b'{"a":1}'))
+    [reply], _ = ask(lambda *_: b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n" + http(b'{"a":1}'))
     assert (reply.status, reply.data) == (200, {"a": 1})
     assert "link" not in reply.trace.headers
 
 
 def test_a_reply_shorter_than_stated_is_a_broken_connection():
-    [reply], _ = ask(lambda c, n: b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a"<close>')
+    [reply], _ = ask(lambda *_: b'HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a"<close>')
     assert kinds([reply]) == [FailureClass.DISCONNECTED]
     assert "inside the body" in reply.failure.message
 
 
 def test_chunks_that_never_end_are_a_broken_connection():
-    [reply], _ = ask(lambda c, n: b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n<close>')
+    [reply], _ = ask(lambda *_: b'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\n{"a"\r\n<close>')
     assert kinds([reply]) == [FailureClass.DISCONNECTED]
 
 
 @pytest.mark.parametrize("reply", [b"SSH-2.0-OpenSSH\r\n", b"HTTP/1.1 banana\r\n\r\n", b"\x16\x03\x01\x00\x05"])
 def test_what_is_not_http_is_said_to_be(reply):
-    assert kinds(ask(lambda c, n: reply + b"<close>")[0]) == [FailureClass.HTTP_PROTOCOL]
+    assert kinds(ask(lambda *_: reply + b"<close>")[0]) == [FailureClass.HTTP_PROTOCOL]
 
 
 def test_headers_without_end_are_refused():
     endless = b"HTTP/1.1 200 OK\r\n" + b"X-Fill: " + b"x" * 300_000
-    assert kinds(ask(lambda c, n: endless)[0]) == [FailureClass.HTTP_PROTOCOL]
+    assert kinds(ask(lambda *_: endless)[0]) == [FailureClass.HTTP_PROTOCOL]
 
 
 def test_no_listener_is_a_connect_failure():
-    [reply], _ = ask(lambda c, n: http(), url="http://127.0.0.1:1/v1")
+    [reply], _ = ask(lambda *_: http(), url="http://127.0.0.1:1/v1")
     assert kinds([reply]) == [FailureClass.CONNECT]
 
 
@@ -100,13 +100,13 @@ def test_no_listener_is_a_connect_failure():
 
 
 def test_a_connection_is_reused():
-    replies, raw = ask(lambda c, n: http(), times=3)
+    replies, raw = ask(lambda *_: http(), times=3)
     assert [reply.trace.reused for reply in replies] == [False, True, True]
     assert len(raw.connections) == 1
 
 
 def test_fresh_connections_on_request():
-    replies, raw = ask(lambda c, n: http(), times=3, fresh=True)
+    replies, raw = ask(lambda *_: http(), times=3, fresh=True)
     assert len(raw.connections) == 3
     assert b"Connection: close" in raw.requests[0]
     assert kinds(replies) == [None, None, None]
@@ -122,14 +122,14 @@ def test_a_reused_connection_that_dies_unanswered_is_retried_once_and_counted():
 
 
 def test_a_connection_closed_while_idle_is_not_used_again():
-    replies, raw = ask(lambda c, n: http() + b"<close>", times=2)
+    replies, raw = ask(lambda *_: http() + b"<close>", times=2)
     assert kinds(replies) == [None, None]
     assert [reply.trace.stale_retries for reply in replies] == [0, 0]
     assert len(raw.connections) == 2
 
 
 def test_a_fresh_connection_that_dies_unanswered_is_the_servers_failure():
-    replies, raw = ask(lambda c, n: None)
+    replies, raw = ask(lambda *_: None)
     assert kinds(replies) == [FailureClass.DISCONNECTED]
     assert len(raw.connections) == 1
 
@@ -141,18 +141,18 @@ def test_a_retry_that_dies_too_is_a_failure():
 
 
 def test_once_a_byte_came_there_is_no_retry():
-    replies, raw = ask(lambda c, n: http() if n == 0 else b"HTTP/1.1 2<close>", times=2)
+    replies, raw = ask(lambda _, n: http() if n == 0 else b"HTTP/1.1 2<close>", times=2)
     assert kinds(replies) == [None, FailureClass.DISCONNECTED]
     assert (replies[1].trace.stale_retries, len(raw.connections)) == (0, 1)
 
 
 def test_connection_close_is_honoured():
-    _, raw = ask(lambda c, n: http(b"{}", "200 OK", "application/json", "Connection: close"), times=2)
+    _, raw = ask(lambda *_: http(b"{}", "200 OK", "application/json", "Connection: close"), times=2)
     assert len(raw.connections) == 2
 
 
 def test_bytes_after_a_reply_spoil_the_connection_not_the_reply():
-    replies, raw = ask(lambda c, n: http(b'{"a":1}') + b"HTTP/1.1 500 Extra\r\n\r\n", times=2)
+    replies, raw = ask(lambda *_: http(b'{"a":1}') + b"HTTP/1.1 500 Extra\r\n\r\n", times=2)
     assert [reply.data for reply in replies] == [{"a": 1}, {"a": 1}]
     assert len(raw.connections) == 2
 
@@ -161,7 +161,7 @@ def test_bytes_after_a_reply_spoil_the_connection_not_the_reply():
 
 
 def redirect(to: str, status: str = "307 Temporary Redirect"):
-    return lambda c, n: http(b"", status, "text/plain", f"Location: {to}") if n == 0 else http(b'{"at":1}')
+    return lambda _, n: http(b"", status, "text/plain", f"Location: {to}") if n == 0 else http(b'{"at":1}')
 
 
 def test_a_redirect_on_the_same_host_keeps_method_and_body():
@@ -187,7 +187,7 @@ def test_other_redirects_are_failures(to, status):
 
 
 def test_a_redirect_loop_ends():
-    [reply], raw = ask(lambda c, n: http(b"", "302 Found", "text/plain", "Location: /v1/x"))
+    [reply], raw = ask(lambda *_: http(b"", "302 Found", "text/plain", "Location: /v1/x"))
     assert kinds([reply]) == [FailureClass.REDIRECT]
     assert len(raw.requests) == Limits().max_redirects + 1
 
@@ -200,20 +200,20 @@ def test_a_redirect_loop_ends():
 )
 def test_compressed_bodies_are_read(name, squeeze):
     body = squeeze(b'{"a":"' + b"x" * 3_000_000 + b'"}')
-    [reply], _ = ask(lambda c, n: http(body, "200 OK", "application/json", f"Content-Encoding: {name}"))
+    [reply], _ = ask(lambda *_: http(body, "200 OK", "application/json", f"Content-Encoding: {name}"))
     assert len(reply.data["a"]) == 3_000_000
 
 
 def test_a_compression_bomb_stops_at_the_limit():
     body = gzip.compress(b" " * 50_000_000)
     limits = Limits(max_body=1_000_000)
-    [reply], _ = ask(lambda c, n: http(body, "200 OK", "application/json", "Content-Encoding: gzip"), limits=limits)
+    [reply], _ = ask(lambda *_: http(body, "200 OK", "application/json", "Content-Encoding: gzip"), limits=limits)
     assert kinds([reply]) == [FailureClass.OVERSIZE_BODY]
 
 
 @pytest.mark.parametrize(("name", "body"), [("br", b"x"), ("gzip", b"not gzip")])
 def test_encodings_nobody_asked_for_and_broken_ones_are_failures(name, body):
-    [reply], _ = ask(lambda c, n: http(body, "200 OK", "application/json", f"Content-Encoding: {name}"))
+    [reply], _ = ask(lambda *_: http(body, "200 OK", "application/json", f"Content-Encoding: {name}"))
     assert kinds([reply]) == [FailureClass.HTTP_PROTOCOL]
 
 
@@ -221,7 +221,7 @@ def test_encodings_nobody_asked_for_and_broken_ones_are_failures(name, body):
 
 
 def test_silence_ends_with_the_idle_timeout():
-    [reply], _ = ask(lambda c, n: b"", limits=Limits(deadline_s=30, idle_s=0.2))
+    [reply], _ = ask(lambda *_: b"", limits=Limits(deadline_s=30, idle_s=0.2))
     assert kinds([reply]) == [FailureClass.IDLE]
 
 
@@ -247,13 +247,13 @@ def test_the_deadline_is_hard_however_slowly_bytes_drip():
 
 
 def test_a_body_over_the_limit_is_refused():
-    [reply], _ = ask(lambda c, n: http(b" " * 2000), limits=Limits(max_body=1000))
+    [reply], _ = ask(lambda *_: http(b" " * 2000), limits=Limits(max_body=1000))
     assert kinds([reply]) == [FailureClass.OVERSIZE_BODY]
 
 
 def test_a_cancelled_request_closes_its_connection():
     async def main():
-        async with raw_server(lambda c, n: b"") as raw, connect(raw.url, proxy=None) as client:
+        async with raw_server(lambda *_: b"") as raw, connect(raw.url, proxy=None) as client:
             task = asyncio.create_task(get_json(client, "/x"))
             await asyncio.sleep(0.05)
             task.cancel()
@@ -271,20 +271,22 @@ def test_a_cancelled_request_closes_its_connection():
 
 
 def test_a_reply_that_is_no_json_is_said_to_be():
-    [reply], _ = ask(lambda c, n: http(b"<html>"))
+    [reply], _ = ask(lambda *_: http(b"<html>"))
     assert kinds([reply]) == [FailureClass.BAD_JSON]
 
 
 def test_json_nested_beyond_reason_is_bad_json():
-    [reply], _ = ask(lambda c, n: http(b"[" * 200_000))
+    [reply], _ = ask(lambda *_: http(b"[" * 200_000))
     assert kinds([reply]) == [FailureClass.BAD_JSON]
 
 
 def test_text_is_taken_as_it_is():
     async def main():
-        async with raw_server(lambda c, n: http(b"up\xff", "200 OK", "text/plain")) as raw:
-            async with connect(raw.url, proxy=None) as client:
-                return await get_text(client, "/")
+        async with (
+            raw_server(lambda *_: http(b"up\xff", "200 OK", "text/plain")) as raw,
+            connect(raw.url, proxy=None) as client,
+        ):
+            return await get_text(client, "/")
 
     assert run(main()).data == "up\ufffd"
 
@@ -294,7 +296,7 @@ def test_text_is_taken_as_it_is():
 
 def test_tls_with_a_private_authority(certificates):
     [reply], _ = ask(
-        lambda c, n: http(b'{"a":1}'),
+        lambda *_: http(b'{"a":1}'),
         url="https://localhost:{port}/v1",
         ca_file=certificates.ca_file,
         server={"ssl": certificates.server},
@@ -304,13 +306,13 @@ def test_tls_with_a_private_authority(certificates):
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_an_unknown_authority_is_a_tls_failure(certificates):
-    [reply], raw = ask(lambda c, n: http(), url="https://localhost:{port}/v1", server={"ssl": certificates.server})
+    [reply], raw = ask(lambda *_: http(), url="https://localhost:{port}/v1", server={"ssl": certificates.server})
     assert kinds([reply]) == [FailureClass.TLS]
     assert raw.requests == []
 
 
 def test_plain_http_behind_https_is_a_tls_failure():
-    [reply], _ = ask(lambda c, n: http(), url="https://127.0.0.1:{port}/v1", limits=Limits(deadline_s=2))
+    [reply], _ = ask(lambda *_: http(), url="https://127.0.0.1:{port}/v1", limits=Limits(deadline_s=2))
     assert kinds([reply])[0] in {FailureClass.TLS, FailureClass.DEADLINE}
 
 
@@ -331,7 +333,7 @@ def through_proxy(answer, certificates, refusal=None, scheme="https", user=""):
 
 
 def test_https_goes_through_a_proxys_tunnel(certificates):
-    reply, raw, proxy = through_proxy(lambda c, n: http(b'{"a":1}'), certificates, user="me:pa%20ss@")
+    reply, raw, proxy = through_proxy(lambda *_: http(b'{"a":1}'), certificates, user="me:pa%20ss@")
     assert reply.data == {"a": 1}
     assert reply.trace.proxied
     head = proxy.requests[0]
@@ -341,7 +343,7 @@ def test_https_goes_through_a_proxys_tunnel(certificates):
 
 
 def test_plain_http_is_asked_of_the_proxy_in_full(certificates):
-    reply, raw, proxy = through_proxy(lambda c, n: http(), certificates, scheme="http")
+    reply, raw, proxy = through_proxy(lambda *_: http(), certificates, scheme="http")
     assert reply.failure is None
     assert proxy.requests[0].startswith(f"GET http://localhost:{raw.port}/v1/x HTTP/1.1\r\n".encode())
     assert raw.requests == []
@@ -349,13 +351,13 @@ def test_plain_http_is_asked_of_the_proxy_in_full(certificates):
 
 @pytest.mark.parametrize("refusal", [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"", b"nonsense\r\n\r\n"])
 def test_a_proxy_that_refuses_is_named(certificates, refusal):
-    reply, _, _ = through_proxy(lambda c, n: http(), certificates, refusal=refusal)
+    reply, _, _ = through_proxy(lambda *_: http(), certificates, refusal=refusal)
     assert reply.failure.kind is FailureClass.PROXY
 
 
 def test_the_environments_proxy_is_never_used_for_loopback(monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:1")
-    [reply], _ = ask(lambda c, n: http(), proxy="environment")
+    [reply], _ = ask(lambda *_: http(), proxy="environment")
     assert reply.failure is None
     assert not reply.trace.proxied
 
@@ -364,7 +366,7 @@ def test_the_environments_proxy_is_used_for_other_hosts(monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     monkeypatch.delenv("no_proxy", raising=False)
     monkeypatch.delenv("NO_PROXY", raising=False)
-    [reply], _ = ask(lambda c, n: http(), proxy="environment", url="http://server.example/v1")
+    [reply], _ = ask(lambda *_: http(), proxy="environment", url="http://server.example/v1")
     assert kinds([reply]) == [FailureClass.PROXY]
 
 
@@ -373,7 +375,7 @@ def test_the_environments_proxy_is_used_for_other_hosts(monkeypatch):
 
 def test_a_key_is_sent_but_never_told():
     body = b'{"error":{"message":"Incorrect API key provided: sk-secret-1","type":"invalid"}}'
-    [reply], raw = ask(lambda c, n: http(body, "401 Unauthorized"), api_key="sk-secret-1")
+    [reply], raw = ask(lambda *_: http(body, "401 Unauthorized"), api_key="sk-secret-1")
     assert b"Authorization: Bearer sk-secret-1\r\n" in raw.requests[0]
     assert reply.failure.kind is FailureClass.AUTHENTICATION
     assert reply.failure.message == "Incorrect API key provided: <redacted>"
@@ -381,8 +383,10 @@ def test_a_key_is_sent_but_never_told():
 
 @pytest.mark.parametrize(
     "url",
-    ["", "localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://h:x/v1", "http://user:pw@h/v1"]
-    + ["http://h/v1?key=1", "http://h/v1#x", "http://h /v1", "http://höst/v1", "http://h/\r\nX: y", "http://[::1"],
+    [
+        *["", "localhost:8000", "ftp://h/v1", "http://", "http://h:99999/v1", "http://h:x/v1", "http://user:pw@h/v1"],
+        *["http://h/v1?key=1", "http://h/v1#x", "http://h /v1", "http://höst/v1", "http://h/\r\nX: y", "http://[::1"],
+    ],
 )
 def test_a_url_that_cannot_be_a_target_is_refused_without_its_password(url):
     with pytest.raises(BadTargetError) as caught:
