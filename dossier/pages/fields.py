@@ -223,7 +223,8 @@ class Writer:
             short = isinstance(value, str) and field.target == "prose"
             shown = self.view.inline(value, self.finding) if short else self.value(value, field)
             if shown is not None:
-                made.append(html("%s %s", quiet(field.label.lower()), shown))
+                named = field.name in {"what", "method"}
+                made.append(shown if named else html("%s %s", quiet(field.label.lower()), shown))
         return _DOT.join(made)
 
     def _text(self, text: str, field: Field | None) -> Markup:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dossier.derive.deltas import Difference, resolved_digits
 from dossier.derive.format import number, with_unit
@@ -19,7 +19,7 @@ from dossier.model.measurement import Comparison, Delta, Interval, Measurement, 
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
-from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, label_of, quiet, rest
+from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, label_of, moment, quiet, rest
 from dossier.pages.outside import Outside, Waiver
 from dossier.pages.populations import EXCLUDED, exclusion
 
@@ -50,7 +50,7 @@ def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
         writer, finding.measurements, (*names, *middle, *last), labels={"origin": "From", "excluded": EXCLUDED},
         cells={
             "value": lambda m: value_of(writer, m),
-            "interval": lambda m: _interval(m.interval, m.value) if m.interval else None,
+            "interval": lambda m: _interval(m.interval, _unit(m.value)) if m.interval else None,
             "origin": lambda m: _origin(writer, m.origin) if m.origin else None,
             "excluded": lambda m: exclusion(writer, m.excluded),
         },
@@ -72,15 +72,16 @@ def value_of(writer: Writer, measurement: Measurement) -> Markup:
     return html('<span class="dx-fig">%s<data value="%s">%s</data></span>', about, f"{value.value:f}", display(value))
 
 
-def _interval(interval: Interval, value: object) -> Markup:
-    unit = value.unit if isinstance(value, Quantity) else ""
+def _interval(interval: Interval, unit: str) -> Markup:
     limits = f"{number(interval.low)} to {with_unit(number(interval.high), unit)}"
     return html(
         '<span class="dx-interval">%s %s %s</span>',
-        quiet(f"{number(interval.level)} %"),
-        limits,
-        quiet(interval.method),
-    )
+        quiet(f"{number(interval.level)} %"), limits, quiet(interval.method),
+    )  # fmt: skip
+
+
+def _unit(value: object) -> str:
+    return value.unit if isinstance(value, Quantity | Difference) else ""
 
 
 def _origin(writer: Writer, origin: Origin) -> Markup:
@@ -93,7 +94,7 @@ def _origin(writer: Writer, origin: Origin) -> Markup:
 def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
     """Every comparison with both values, the computed and the stated difference, and what was held equal."""
     results = {c.id: writer.view.compared(c, finding) for c in finding.comparisons}
-    names = ("metric", "candidate", "baseline", "computed", "stated", "matched", "differs", "band")
+    names = ("metric", "candidate", "baseline", "computed", "stated", "interval", "band", "matched", "differs")
     last = ("class_", "excluded", "stated_differs", "note")
     middle = rest(Comparison, "id", "title", "statistic", *names, *last)
     labels: Labels = {
@@ -108,6 +109,7 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
             "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
             "computed": lambda c: _computed(results[c.id]),
             "stated": lambda c: _stated(c, results[c.id]),
+            "interval": lambda c: _interval(c.interval, _unit(results[c.id].difference)) if c.interval else None,
             "band": lambda c: _band(c, results[c.id].difference),
             "excluded": lambda c: exclusion(writer, c.excluded),
         },
@@ -137,8 +139,9 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
     )
     elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
     arm = getattr(item.part, "arm", None)
-    notes = [note for note in (arm, str(item.finding.date) if elsewhere else None) if note]
-    return html("%s<br>%s", link, quiet(", ".join(notes))) if notes else link
+    notes = [escape(arm)] if arm else []
+    notes += [moment(item.finding.date)] if elsewhere else []
+    return html("%s<br>%s", link, quiet(Markup(", ").join(notes))) if notes else link
 
 
 def _computed(result: Compared) -> Markup | None:
@@ -196,15 +199,21 @@ def _allowed(difference: Difference) -> str:
 
 
 def _band(comparison: Comparison, difference: Difference | None) -> Markup | None:
+    """The declared band, and where the interval of the difference lies; without one, the difference itself."""
     band = comparison.band
     if band is None:
         return None
     words = ""
     if difference is not None and difference.unit == band.unit:
-        inside = difference.low >= -band.size and difference.high <= band.size
-        beyond = difference.low > band.size or difference.high < -band.size
-        words = "within" if inside else "outside" if beyond else "rounding leaves it open"
-    return html("%s %s", figure(str(band)), quiet(words))
+        reach = comparison.interval or difference
+        inside = reach.low >= -band.size and reach.high <= band.size
+        beyond = reach.low > band.size or reach.high < -band.size
+        words = f"{'within' if inside else 'outside' if beyond else 'undecided'}, {_by(comparison)}"
+    return html("%s<br>%s", figure(str(band)), quiet(words))
+
+
+def _by(comparison: Comparison) -> str:
+    return "by the interval" if comparison.interval else "without an interval"
 
 
 # Gates

@@ -203,7 +203,7 @@ def _record(writer: Writer, finding: Finding) -> Pairs:
         for name, pin in finding.pins.items()
     ]
     facts: Pairs = [("Id", html("<code>%s</code>", finding.id)), ("Digest", writer.pin(digest))]
-    facts += writer.facts(finding, ("notes", "redactions"))
+    facts += writer.facts(finding, ("notes", "redactions", "allowed_figures"))
     return [*facts, ("Pins", html("<ul>%s</ul>", Markup("").join(pins)))] if pins else facts
 
 
