@@ -10,8 +10,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import string
 from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -43,17 +44,21 @@ def redact(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One form. No hint in the text (in lower case): the pattern is not tried. Group 1, if any, is the leak."""
+    """One form. No hint in the text (in lower case): the pattern is not tried. Group 1, if any, is the leak.
+
+    With `alone` it begins a word: `desk-` is not `sk-`.
+    """
 
     name: str
     what: str
     hints: tuple[str, ...]
     pattern: re.Pattern[str]
     accept: Callable[[re.Match[str]], bool] = lambda _: True
+    alone: bool = False
 
 
 def _token(what: str, form: str, *hints: str) -> _Rule:
-    return _Rule("secret", what, hints, re.compile(rf"(?<![A-Za-z0-9_-]){form}"), _is_random)
+    return _Rule("secret", what, hints, re.compile(form), _is_random, alone=True)
 
 
 def _is_random(match: re.Match[str]) -> bool:
@@ -225,12 +230,18 @@ RULES = tuple(dict.fromkeys(rule.name for rule in _RULES))
 """The names that a leak's `rule` may have."""
 
 
-def _direct(text: str, rules: tuple[_Rule, ...] = _RULES) -> Iterator[Leak]:
+_INSIDE = frozenset(string.ascii_letters + string.digits + "_-")
+
+
+def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] | None = frozenset()) -> Iterator[Leak]:
+    """Leaks in plain sight. A word may also begin at an edge; with None for edges it may begin anywhere."""
     lower = text.lower()
     for rule in rules:
         if any(hint in lower for hint in rule.hints):
             for match in rule.pattern.finditer(text):
-                if rule.accept(match):
+                start = match.start()
+                inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
+                if rule.accept(match) and not (inside and start not in (edges or ())):
                     yield Leak(rule.name, *match.span(match.lastindex or 0), rule.what)
 
 
@@ -268,11 +279,11 @@ def _wrapped(text: str) -> Iterator[Leak]:
     # Nearly every text holds nothing of the kind: a rough look is three times as fast.
     rough = "".join(line.strip(" \t\r\\") for line in text.replace("\\n", "\n").split("\n"))
     encoded = _LONG_LINE.search(text) is not None
-    if not encoded and next(_direct(rough, _SECRETS), None) is None:
+    if not encoded and next(_direct(rough, _SECRETS, None), None) is None:
         return
     joined = _WRAP.sub("", text)
-    leaks = [*_direct(joined, _SECRETS), *(_encoded(joined) if encoded else ())]
     starts, places = _pieces(text)
+    leaks = [*_direct(joined, _SECRETS, set(starts)), *(_encoded(joined) if encoded else ())]
     for leak in leaks:
         first, last = (_place(offset, starts, places) for offset in (leak.start, leak.end - 1))
         if _WRAP.search(text, first, last):

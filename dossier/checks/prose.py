@@ -36,7 +36,7 @@ _UNITS = {
     "x": r"x|×|times",
     "W": r"W|watts?",
 }  # fmt: skip
-_NUMBER = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[0-9]+(?:\.[0-9]+)?"
+_NUMBER = r"(?:[1-9][0-9]{0,2}(?:,[0-9]{3})+|0|[1-9][0-9]*)(?:\.[0-9]+)?"
 _NAMED = "|".join(f"(?P<u{index}>{form})" for index, form in enumerate(_UNITS.values()))
 _BEFORE = r"(?<![\w.,:/#=@-])"
 _FIGURE = re.compile(

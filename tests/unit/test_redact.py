@@ -264,3 +264,9 @@ def test_redacting_again_changes_nothing(text):
 @given(st.text(max_size=200), st.text(max_size=200))
 def test_a_token_is_found_in_any_text(before, after):
     assert GITHUB not in redact(f"{before} {GITHUB} {after}")
+
+
+@pytest.mark.parametrize("before", ["a word", "a dash-", "an underscore_"])
+def test_over_lines_after_a_line_that_ends_in_a_word(before):
+    text = f"{before}\n{GITHUB[:20]}\n{GITHUB[20:]}\n"
+    assert redact(text) == f"{before}\n[redacted secret]\n"
