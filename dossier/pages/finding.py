@@ -212,15 +212,17 @@ def _files(writer: Writer, finding: Finding) -> Grid[KeptFile]:
         if file.path is not None:
             href = f"{writer.view.root}artifacts/files/{finding.id}/{quote(file.path)}"
             return html('<a class="dx-download" href="%s">%s</a>', href, file.path)
+        if file.url is not None:
+            return writer.field(file, fields_of(KeptFile)["url"])
         if file.private is not None:
             return html("<p><strong>Private</strong></p>%s", writer.prose(file.private))
         return None
 
-    names = ("file", "url", "bytes", "media_type", "sha256", "note")
-    more = rest(KeptFile, "id", "title", "path", "private", *names)
+    names = ("file", "bytes", "media_type", "sha256", "note")
+    more = rest(KeptFile, "id", "title", "path", "url", "private", *names)
     return grid(
         writer, finding.artifacts, (*names, *more), cells={"file": place},
-        labels={"file": "File", "url": "Address", "bytes": "Size", "sha256": "SHA-256"},
+        labels={"file": ("File", "wide"), "bytes": "Size", "sha256": ("SHA-256", "wide")},
     )  # fmt: skip
 
 

@@ -10,9 +10,12 @@ from dossier.errors import RenderError
 from dossier.model.identity import Artifact, Identity, Patch, PinnedFile, Runtime
 from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
-from dossier.pages.fields import Pairs, Writer, grid, html, rest
+from dossier.pages.fields import Labels, Pairs, Writer, grid, html, rest
 from dossier.pages.places import Page, page_of
 from dossier.pages.records import record_facts, record_search
+
+
+_FILE: Labels = {"bytes": "Size", "sha256": ("SHA-256", "wide")}
 
 
 def identity_page(site: Site, id_: str) -> Page:
@@ -39,7 +42,9 @@ def identity_page(site: Site, id_: str) -> Page:
 
 def _artifact(writer: Writer, artifact: Artifact) -> tuple[Artifact, Pairs, object]:
     """An artifact, its facts, and the table of its files."""
-    files = grid(writer, artifact.files, ("bytes", "sha256", *rest(PinnedFile, "path", "bytes", "sha256")))
+    files = grid(
+        writer, artifact.files, ("bytes", "sha256", *rest(PinnedFile, "path", "bytes", "sha256")), labels=_FILE
+    )
     return artifact, writer.facts(artifact, but=("role", "name", "files")), files
 
 
