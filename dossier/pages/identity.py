@@ -14,7 +14,6 @@ from dossier.pages.fields import Labels, Pairs, Writer, grid, html, rest
 from dossier.pages.places import Page, page_of
 from dossier.pages.records import record_facts, record_search
 
-
 _FILE: Labels = {"bytes": "Size", "sha256": ("SHA-256", "wide")}
 
 
