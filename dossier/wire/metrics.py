@@ -47,7 +47,10 @@ class Differences:
 
 
 def parse_metrics(text: str) -> Scrape:
-    """Parse Prometheus text. Raises WireError (bad-event) for what is not."""
+    """Parse Prometheus text. Raises WireError (bad-event) for what is not.
+
+    A counter's name always ends in `_total` here, as OpenMetrics wants it, also where a server left that out.
+    """
     counters: dict[Series, float] = {}
     gauges: dict[Series, float] = {}
     try:
