@@ -46,7 +46,7 @@ def redact(text: str) -> str:
 class _Rule:
     """One form. No hint in the text (in lower case): the pattern is not tried. Group 1, if any, is the leak.
 
-    With `alone` it begins a word: `desk-` is not `sk-`.
+    With `alone` it is a long word of its own: `desk-` is not `sk-`.
     """
 
     name: str
@@ -127,7 +127,7 @@ _ASSIGNED = (
     _Rule("secret", "a secret beside its name",
           ("secret", "passw", "passphrase", "authorization", "set-cookie",
            *(f"{word}{gap}key" for word in ("api", "private") for gap in ("", "_", "-")),
-           *(f"{word}{gap}token" for word in _TOKEN_NAMES for gap in ("", "_", "-"))),
+           "token:", "token=", 'token"', "token'", "token\\"),
           re.compile(rf"(?i){_NAMES}\\?[\"']?(?:\s*[:=]\s*|(?<=-key)\s+)\\?[\"']?"
                      r"([^\s\"'\\,;&(){}<>|[\]]{8,}+)(?!\()"), _is_value),
 )  # fmt: skip
@@ -230,14 +230,16 @@ RULES = tuple(dict.fromkeys(rule.name for rule in _RULES))
 """The names that a leak's `rule` may have."""
 
 
+_LONG = re.compile(r"[a-z0-9_.:-]{18,}")
 _INSIDE = frozenset(string.ascii_letters + string.digits + "_-")
 
 
 def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] | None = frozenset()) -> Iterator[Leak]:
     """Leaks in plain sight. A word may also begin at an edge; with None for edges it may begin anywhere."""
     lower = text.lower()
+    long_words = " ".join(_LONG.findall(lower))
     for rule in rules:
-        if any(hint in lower for hint in rule.hints):
+        if any(hint in (long_words if rule.alone else lower) for hint in rule.hints):
             for match in rule.pattern.finditer(text):
                 start = match.start()
                 inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
@@ -271,15 +273,15 @@ def _decoded(text: str) -> str:
 
 
 _WRAP = re.compile(r"\\?(?:\r?\n|\\n)[ \t]*")
+_JOINED = re.compile(r"(?=[\w.:\n-]*[0-9])[A-Za-z0-9_.:-]+\\?\n[A-Za-z0-9_-]")
+_SHORTEST = 19  # the shortest token of the table
 _LONG_LINE = re.compile(rf"[A-Za-z0-9+/_-]{{40,}}{_WRAP.pattern}[A-Za-z0-9+/_-]")
 
 
 def _wrapped(text: str) -> Iterator[Leak]:
     """Tokens, plain or in Base64, that only show once line ends and indentation are taken out."""
-    # Nearly every text holds nothing of the kind: a rough look is three times as fast.
-    rough = "".join(line.strip(" \t\r\\") for line in text.replace("\\n", "\n").split("\n"))
     encoded = _LONG_LINE.search(text) is not None
-    if not encoded and next(_direct(rough, _SECRETS, None), None) is None:
+    if not encoded and not _may_wrap(text):
         return
     joined = _WRAP.sub("", text)
     starts, places = _pieces(text)
@@ -288,6 +290,20 @@ def _wrapped(text: str) -> Iterator[Leak]:
         first, last = (_place(offset, starts, places) for offset in (leak.start, leak.end - 1))
         if _WRAP.search(text, first, last):
             yield Leak(leak.rule, first, last + 1, f"{leak.what}, over several lines")
+
+
+def _may_wrap(text: str) -> bool:
+    """Does a line end, and the next begin, with words that make a long one together? A quick, rough look."""
+    tail = ""
+    for line in text.replace("\\n", "\n").split("\n"):
+        words = line.split()
+        if not words:
+            continue
+        head = words[0]
+        if len(tail) + len(head) >= _SHORTEST and head[-1] != ":" and _JOINED.search(f"{tail}\n{head}"):
+            return True
+        tail = tail + head if len(words) == 1 else words[-1]
+    return False
 
 
 def _pieces(text: str) -> tuple[list[int], list[int]]:

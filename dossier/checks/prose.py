@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple
 
 from dossier.catalog import Catalog
@@ -44,6 +45,7 @@ _FIGURE = re.compile(
     rf"(?:[ \u00a0\u202f-]?(?:{_NAMED})(?![\w/]|-[A-Za-z])|(?![\w%/:]|[.,-]\w))"
 )
 _FRACTION = re.compile(rf"{_BEFORE}([0-9]{{1,6}})(?:/| of )([0-9]{{1,6}})(?![\w/-]|[.,][0-9])")
+_DIGIT = re.compile(r"[0-9]")
 _CODE = re.compile(r"(`+)(?:(?!\1)[\s\S])+\1|https?://\S+|\]\([^)\s]*\)")
 _QUOTED = {"sources", "discrepancies"}
 _BARE_DIGITS = 4
@@ -62,9 +64,14 @@ class _Held(NamedTuple):
     reference: str
 
 
-def typed_figures(text: str) -> Iterator[_Typed]:
+@lru_cache(maxsize=1024)
+def typed_figures(text: str) -> tuple[_Typed, ...]:
     """Every number with a unit, and every long one without, outside of references and code."""
-    for match in _FIGURE.finditer(_plain(text)):
+    return tuple(_typed(_plain(text)))
+
+
+def _typed(plain: str) -> Iterator[_Typed]:
+    for match in _FIGURE.finditer(plain) if _DIGIT.search(plain) else ():
         unit = _unit(match)
         digits = sum(c.isdigit() for c in match["number"])
         if unit or (digits >= _BARE_DIGITS and not _is_year(match["number"])):

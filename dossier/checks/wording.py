@@ -51,9 +51,12 @@ class _Said:
     percentiles: tuple[Item, ...]
 
 
-def _sentences(finding: Finding, catalog: Catalog) -> Iterator[_Said]:
+def _sentences(words: re.Pattern[str], finding: Finding, catalog: Catalog) -> Iterator[_Said]:
+    """Sentences with one of these words, that refer to a figure."""
+    if not (finding.comparisons or finding.measurements):
+        return
     for place, text in prose(finding):
-        if "[[" not in text:
+        if "[[" not in text or words.search(text) is None:
             continue
         for sentence in _END.split(text):
             items = [look_up(ref.text, finding, catalog.finding) for _, ref in references(sentence)]
@@ -82,7 +85,7 @@ def _parts(items: tuple[Item, ...]) -> Iterator[tuple[Item, Comparison]]:
 @record_rule("claims/direction", Finding)
 def better_is_shown(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Faster or better is a claim about the next run as well: the interval of the difference has to leave out zero."""
-    for said in _sentences(finding, catalog):
+    for said in _sentences(_BETTER, finding, catalog):
         word = _BETTER.search(said.text)
         if word is None or _NOT.search(said.text):
             continue
@@ -106,7 +109,7 @@ def _not_shown(comparison: Comparison) -> str:
 @record_rule("claims/equal-words", Finding)
 def equal_is_shown(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Equal is a claim of its own, with a band that was declared; a difference that was not found is none."""
-    for said in _sentences(finding, catalog):
+    for said in _sentences(_EQUAL, finding, catalog):
         word = _EQUAL.search(said.text)
         for item, comparison in _parts(said.comparisons) if word is not None else ():
             if comparison.band is None and not _judged_within(item):
@@ -122,7 +125,7 @@ def _judged_within(item: Item) -> bool:
 @record_rule("claims/cause", Finding)
 def cause_is_the_one_variable(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Where several things were varied together, a difference is due to all of them or to any."""
-    for said in _sentences(finding, catalog):
+    for said in _sentences(_CAUSE, finding, catalog):
         word = _CAUSE.search(said.text)
         if word is None or _NOT.search(said.text):
             continue
@@ -142,7 +145,7 @@ def _single(finding: Finding) -> bool:
 @record_rule("claims/tail", Finding)
 def closed_loop_has_no_tail(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A client that waits for a slow reply sends less while it waits: it never meets what users of a service do."""
-    for said in _sentences(finding, catalog):
+    for said in _sentences(_TAIL, finding, catalog):
         word = _TAIL.search(said.text)
         if word is None or _NOT.search(said.text):
             continue
