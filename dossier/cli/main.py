@@ -14,6 +14,7 @@ _COMMANDS = {
     "build": "Check, then build the whole site.",
     "calibrate": "Measure this client against a server with a known schedule.",
     "check": "Check evidence and say all problems at once.",
+    "explain": "Say why a rule exists, with examples.",
     "pin": "Write the digests of what a finding rests on.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
     "schema": "Print the JSON Schema of a kind of record.",
@@ -60,3 +61,7 @@ def main() -> None:
         click.echo("dossier: interrupted", err=True)
         code = 130
     sys.exit(code or 0)
+
+
+if __name__ == "__main__":
+    main()

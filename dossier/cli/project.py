@@ -25,7 +25,11 @@ class Evidence:
 
     def concerns(self, problem: Problem) -> bool:
         """Was the command asked about the file of this problem?"""
-        return not self.only or any(problem.path == p or problem.path.startswith(f"{p}/") for p in self.only)
+        return self.covers(problem.path)
+
+    def covers(self, path: str) -> bool:
+        """Was the command asked about this file?"""
+        return not self.only or any(path == p or path.startswith(f"{p}/") for p in self.only)
 
 
 def find_evidence(paths: Sequence[str]) -> Evidence:

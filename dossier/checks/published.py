@@ -1,0 +1,126 @@
+"""Immutability: what was published stays what it was; corrections are records of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dossier.catalog import Catalog, Key
+from dossier.catalog.history import Publication, record_in
+from dossier.derive.difference import Change, differences
+from dossier.digest import canonical
+from dossier.errors import Problem
+from dossier.model.base import Record
+from dossier.model.finding import Finding
+from dossier.source import Document, Mark
+
+WHY = {
+    "lineage/changed": "Others have read, cited and pinned a published record; if it could change, none of that would "
+    "hold. A correction is a new record, which the pages link from both ends.",
+    "lineage/vanished": "A published record keeps its place: what cites it must find it, and what was decided on it "
+    "must stay open to audit. Taking it back is a withdrawal.",
+    "lineage/artifact-changed": "Published figures point into the artifact; another file under its name would let them "
+    "stand on evidence that nobody had seen.",
+}
+_SHOWN = 3
+_START = Mark(1, 1)
+
+
+def check_published(catalog: Catalog, published: Publication) -> list[Problem]:
+    """What was published and is not as it was, as sorted problems."""
+    return sorted([*_records(catalog, published), *_artifacts(catalog, published)])
+
+
+def _records(catalog: Catalog, published: Publication) -> Iterator[Problem]:
+    for key, digest in published.digests.items():
+        entry = catalog.entries.get(key)
+        if entry is None:
+            if key not in catalog.broken:
+                yield _problem(catalog, key, "lineage/vanished", _vanished(key, catalog, published))
+        elif entry.digest != digest:
+            yield from _changed(catalog, key, published)
+
+
+def _problem(catalog: Catalog, key: Key, rule: str, message: str, mark: Mark = _START) -> Problem:
+    return Problem(f"{catalog.shown}/{key[0]}/{key[1]}.yaml", mark.line, mark.column, rule, message)
+
+
+def _vanished(key: Key, catalog: Catalog, published: Publication) -> str:
+    told = f"published in {published.where}, and no longer here; put the file back"
+    text = published.texts.get(key)
+    before = record_in(text) if text is not None else None
+    renamed = _renamed(before, catalog, published) if before is not None else None
+    return f"{told}: it was renamed to {renamed}, and an id never changes" if renamed else f"{told}, or withdraw it"
+
+
+def _renamed(before: Record, catalog: Catalog, published: Publication) -> str | None:
+    """A new record that is the old one but for its id, or, where nothing else is new, for little more."""
+    body = _body(before)
+    for folder, id_ in catalog.entries:
+        if folder == before.FOLDER and (folder, id_) not in published.digests:
+            record = catalog.record(folder, id_)
+            if record is not None and _body(record) == body:
+                return id_
+    return None
+
+
+def _body(record: Record) -> bytes:
+    return canonical(record.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"id"}))
+
+
+def _changed(catalog: Catalog, key: Key, published: Publication) -> Iterator[Problem]:
+    text = published.texts.get(key)
+    before, after = record_in(text) if text is not None else None, catalog.record(*key)
+    changes = differences(before, after) if before is not None and after is not None else []
+    document = catalog.document(key)
+    mark = _mark(changes[0], document) if changes else _START
+    shown = "; ".join(_short(str(change)) for change in changes[:_SHOWN])
+    more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+    what = f": {shown}{more}" if changes else ""
+    yield _problem(
+        catalog,
+        key,
+        "lineage/changed",
+        f"published in {published.where}, and changed since{what}; {_advice(key)}",
+        mark,
+    )
+
+
+def _advice(key: Key) -> str:
+    if key[0] == Finding.FOLDER:
+        return f"put it back and correct it by a new record: `dossier new erratum --for {key[1]}`"
+    return "put it back and write a new record under another id"
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 120 else f"{text[:117]}..."
+
+
+def _mark(change: Change, document: Document) -> Mark:
+    """Where the changed field stands; items of a list are looked up by their id."""
+    place: tuple[str | int, ...] = ()
+    here: object = document.data
+    for step in change.place:
+        found: str | int = step
+        if isinstance(here, list):
+            ids = [item.get("id") if isinstance(item, dict) else None for item in here]
+            if step not in ids:
+                break
+            found = ids.index(step)
+        elif not isinstance(here, dict) or step not in here:
+            break
+        here = here[found]  # type: ignore[index]
+        place = (*place, found)
+    return document.locate(place)
+
+
+def _artifacts(catalog: Catalog, published: Publication) -> Iterator[Problem]:
+    for path, digest in published.artifacts.items():
+        kept = catalog.kept(path)
+        shown = f"{catalog.shown}/artifacts/{path}"
+        if kept is None:
+            told = f"published in {published.where}, and no longer here; put the file back"
+            yield Problem(shown, 1, 1, "lineage/vanished", told)
+        elif kept[0] != digest:
+            told = f"published in {published.where} with SHA-256 {digest}, now it is {kept[0]}; put the file back"
+            advice = "add what is new under another name, with an addendum"
+            yield Problem(shown, 1, 1, "lineage/artifact-changed", f"{told}, {advice}")
