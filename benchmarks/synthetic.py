@@ -8,10 +8,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 MODELS = 20
-_WORDS = (
-    "candidate baseline arm route prompt decode prefill memory window cache draft engine template router client "
-    "retrieval answer budget token stream reserve gate bounded matched retained measured visible long short"
-).split()
+_WORDS = ["candidate", "baseline", "arm", "route", "prompt", "decode", "prefill", "memory", "window", "cache", "draft", "engine", "template", "router", "client", "retrieval", "answer", "budget", "token", "stream", "reserve", "gate", "bounded", "matched", "retained", "measured", "visible", "long", "short"]
 
 
 def write_evidence(folder: Path, count: int, seed: int = 7) -> None:
@@ -142,7 +139,13 @@ def _finding(number: int, day: date, count: int, draw: random.Random) -> str:
                 "    cache: unique",
             ]
     passed = draw.randrange(55, 61)
-    lines += ["  - id: turnover-b", "    arm: candidate", "    class: endurance", "    planned: 60", "    completed: 60"]
+    lines += [
+        "  - id: turnover-b",
+        "    arm: candidate",
+        "    class: endurance",
+        "    planned: 60",
+        "    completed: 60",
+    ]
     lines += [f"    passed: {passed}", "measurements:"]
     for arm in ("candidate", "baseline"):
         for cell in ("4k", "32k", "120k"):

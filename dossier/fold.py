@@ -7,8 +7,9 @@ is designated. Every other role is what the last event about that recipe made it
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from dossier.errors import Severity
@@ -67,7 +68,13 @@ class LaneState:
     confirmed: Event | None = None
     rolled: Event | None = None
     standings: dict[str, Standing] = field(default_factory=dict)
-    events: list[Event] = field(default_factory=list)
+    log: list[Event] = field(default_factory=list, repr=False)
+    seen: int = 0
+
+    @property
+    def events(self) -> list[Event]:
+        """The events that made this state, in order."""
+        return self.log[: self.seen]
 
     def role(self, recipe: str) -> Role | None:
         """The recipe's one role here, or None where no event named it."""
@@ -90,15 +97,38 @@ def day_of(moment: date | datetime) -> date:
 
 def fold(events: Iterable[Event], until: date | None = None) -> Folded:
     """Fold events, which come in order, up to and including a day."""
-    folded = Folded({}, [])
-    for event in events:
-        if until is not None and event.day > until:
-            continue
-        key = (event.model, event.lane)
-        state = folded.lanes.setdefault(key, LaneState(*key))
-        folded.faults.extend(_apply(state, event))
-        state.events.append(event)
-    return folded
+    return History(event for event in events if until is None or event.day <= until).at()
+
+
+class History:
+    """Every state that each lane went through, from one pass over the events.
+
+    Asking for many dates then costs a search each, not a fold each.
+    """
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.faults: list[Fault] = []
+        self._states: dict[LaneKey, list[LaneState]] = {}
+        self._days: dict[LaneKey, list[date]] = {}
+        for event in events:
+            key = (event.model, event.lane)
+            states = self._states.setdefault(key, [])
+            state = replace(states[-1], standings=dict(states[-1].standings)) if states else LaneState(*key)
+            self.faults.extend(_apply(state, event))
+            # All states of a lane share one list; each knows how much of it was there.
+            state.seen += 1
+            state.log.append(event)
+            states.append(state)
+            self._days.setdefault(key, []).append(event.day)
+
+    def at(self, until: date | None = None) -> Folded:
+        """All lanes at the end of a day, or after every event. The faults are those of all events."""
+        found = {}
+        for key, states in self._states.items():
+            count = len(states) if until is None else bisect_right(self._days[key], until)
+            if count:
+                found[key] = states[count - 1]
+        return Folded(found, self.faults)
 
 
 _LABELS = {

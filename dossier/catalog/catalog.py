@@ -15,7 +15,7 @@ from dossier.catalog.files import Found
 from dossier.catalog.summary import Summary
 from dossier.digest import file_digest, read_bytes, sha256_hex
 from dossier.errors import Problem
-from dossier.fold import Event, Folded, LaneState, day_of, fold
+from dossier.fold import Event, Folded, History, LaneState, day_of
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.hardware import Hardware
@@ -64,6 +64,7 @@ class Catalog:
     _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
     _read: dict[Key, bytes] = field(default_factory=dict)
     _dependencies: dict[Key, str] = field(default_factory=dict)
+    _histories: dict[frozenset[str], History] = field(default_factory=dict)
 
     def exists(self, folder: str, id_: str) -> bool:
         """Is there a file for this record, valid or not?"""
@@ -239,17 +240,22 @@ class Catalog:
 
     def events(self, until: date | None = None) -> Iterator[Event]:
         """Decision events in the order in which they hold, without those of findings withdrawn by then."""
-        events = [e for s in self.dated if not self._gone(s.id, until) for e in _events_of(s)]
+        return self._events(self._gone(until))
+
+    def _events(self, gone: frozenset[str]) -> Iterator[Event]:
+        events = [e for s in self.dated if s.id not in gone for e in _events_of(s)]
         rank = {s.id: n for n, s in enumerate(self.dated)}
         return iter(sorted(events, key=lambda e: (e.day, rank[e.finding], e.index)))
 
-    def _gone(self, id_: str, until: date | None) -> bool:
-        by = self.withdrawn.get(id_)
-        return by is not None and (until is None or by.date <= until)
+    def _gone(self, until: date | None) -> frozenset[str]:
+        return frozenset(id_ for id_, by in self.withdrawn.items() if until is None or by.date <= until)
 
     def folded(self, until: date | None = None) -> Folded:
         """The state of every lane at the end of a day, or now."""
-        return fold(self.events(until), until)
+        gone = self._gone(until)
+        if gone not in self._histories:
+            self._histories[gone] = History(self._events(gone))
+        return self._histories[gone].at(until)
 
     @cached_property
     def now(self) -> Folded:

@@ -201,45 +201,7 @@ def display(value: object) -> str:
     return text
 
 
-def shown(item: Item, field: str, find: Find) -> str | None:
-    """What a reference to the item, or to one field of it, shows; None where there is no such field."""
-    if field:
-        value = field_of(item.part, field)
-        return None if value is None else display(value)
-    return _SHOW[item.kind](item, find) if item.kind in _SHOW else _words(item.part)
-
-
 def _is_plain(value: object) -> bool:
     if isinstance(value, (Part, tuple, dict)):
         return isinstance(value, (Quantity, Range, Unknown, Requirement, Delta))
     return value is not None and not callable(value)
-
-
-def _words(part: Part) -> str:
-    for name in ("title", "value", "what", "about"):
-        if text := getattr(part, name, None):
-            return str(text)
-    return str(getattr(part, "id", ""))
-
-
-def _show_measurement(item: Item, _: Find) -> str:
-    assert isinstance(item.part, Measurement)  # noqa: S101  (the table below pairs kinds and types)
-    about = "≈ " if item.part.approximate else ""
-    return about + display(item.part.value)
-
-
-def _show_population(item: Item, _: Find) -> str:
-    assert isinstance(item.part, Population)  # noqa: S101
-    return fraction(item.part)
-
-
-def _show_comparison(item: Item, find: Find) -> str:
-    assert isinstance(item.part, Comparison)  # noqa: S101
-    return difference_text(item.part, compared(item.part, item.finding, find))
-
-
-_SHOW: dict[str, Callable[[Item, Find], str]] = {
-    "measurement": _show_measurement,
-    "population": _show_population,
-    "comparison": _show_comparison,
-}

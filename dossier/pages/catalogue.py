@@ -28,7 +28,9 @@ class Run:
 def catalogue(site: Site) -> Page:
     """All findings, newest first; the whole table stands on the page, and attributes of its rows say what to sort by."""
     found = runs(site, reversed(site.catalog.dated))
-    words = f"{len(found)} dated findings, newest first: kind, classes, provenance, outcome, gates, recipes and hardware."
+    words = (
+        f"{len(found)} dated findings, newest first: kind, classes, provenance, outcome, gates, recipes and hardware."
+    )
     body = site.view(PATH).render("catalogue.html.j2", runs=found, words=words)
     return Page(PATH, "Findings", "Run catalogue", words, body, (SearchEntry(PATH, "Run catalogue", words),))
 

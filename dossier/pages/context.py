@@ -13,8 +13,9 @@ from markupsafe import Markup, escape
 from dossier.catalog import Catalog
 from dossier.catalog.summary import Summary
 from dossier.derive.gates import Judged, judge
-from dossier.derive.items import Compared, Item, compared, display, resolve, shown
+from dossier.derive.items import Compared, Item, compared, display, resolve
 from dossier.derive.references import parse_reference
+from dossier.derive.show import shown
 from dossier.errors import RenderError
 from dossier.fold import Folded, Standing
 from dossier.model.base import Record

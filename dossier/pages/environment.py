@@ -65,6 +65,7 @@ def environment(project: Path) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=False,
+        auto_reload=False,
     )
     made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
     return made

@@ -11,7 +11,8 @@ from markupsafe import Markup, escape
 from dossier.derive.deltas import Difference, resolved_digits
 from dossier.derive.format import number, with_unit
 from dossier.derive.gates import Judged
-from dossier.derive.items import Compared, Item, display, known, shown, stated_text
+from dossier.derive.items import Compared, Item, display, known, stated_text
+from dossier.derive.show import shown
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
 from dossier.model.gate import Gate

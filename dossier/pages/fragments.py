@@ -105,7 +105,9 @@ def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]
         "comparisons": macros.comparisons(view, finding, list(pairs(view, finding))),
         "failures": macros.failures(view, finding, [(f, show(view, f.cause, finding)) for f in finding.failures]),
         "limits": macros.limits(view, finding),
-        "discrepancies": macros.discrepancies(view, finding, [p for p in pairs(view, finding) if p.comparison.stated_differs]),
+        "discrepancies": macros.discrepancies(
+            view, finding, [p for p in pairs(view, finding) if p.comparison.stated_differs]
+        ),
     }
     for class_, rows in evidence(view, finding):
         found[f"evidence:{class_}"] = macros.evidence(view, finding, rows, in_summary(rows))
@@ -257,7 +259,9 @@ def _side(view: View, item: Item | None, target: str) -> Side:
         value = fraction(part) if known(part.planned) is not None else ""
     arm_id = getattr(part, "arm", None) or ""
     arm = item.finding.arms.get(arm_id)
-    return Side(label(view, item), value, view.href("findings", item.finding.id, item.id), arm and arm.title or arm_id)
+    return Side(
+        label(view, item), value, view.href("findings", item.finding.id, item.id), (arm and arm.title) or arm_id
+    )
 
 
 def _effect(result: Compared, comparison: Comparison) -> str:
@@ -274,4 +278,3 @@ def _direction(difference: Difference, metric: Metric) -> str:
     if metric.better == "neither" or difference.low <= level <= difference.high:
         return "neutral"
     return "better" if (difference.value > level) == (metric.better == "higher") else "worse"
-

@@ -9,7 +9,8 @@ from datetime import date
 from markupsafe import Markup
 
 from dossier.catalog.summary import Summary
-from dossier.derive.items import Item, display, shown
+from dossier.derive.items import Item, display
+from dossier.derive.show import shown
 from dossier.errors import RenderError
 from dossier.fold import Event, LaneState, Standing, day_of
 from dossier.model.decision import Decision

@@ -10,23 +10,23 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from dossier.pages.artifacts import artifact_index
-from dossier.pages.catalogue import catalogue
-from dossier.pages.decisions import decision_page
-from dossier.pages.finding import finding_page, outside
-from dossier.pages.hardware import hardware_index, hardware_page
-from dossier.pages.home import home_page
-from dossier.pages.identity import identity_index, identity_page
 from dossier.pages.methodology import methodology_page
-from dossier.pages.model import dossier_fragments, model_page, models_index
-from dossier.pages.recipe import recipe_index, recipe_page
 
 from dossier.cache import Cache
 from dossier.catalog import Key
 from dossier.catalog.summary import dump
 from dossier.digest import sha256_hex
+from dossier.pages.catalogue import catalogue
 from dossier.pages.context import Site
+from dossier.pages.decisions import decision_page
 from dossier.pages.environment import template_folders
+from dossier.pages.finding import finding_page, outside
+from dossier.pages.hardware import hardware_index, hardware_page
+from dossier.pages.home import home_page
+from dossier.pages.identity import identity_index, identity_page
+from dossier.pages.model import dossier_fragments, model_page, models_index
 from dossier.pages.places import Page, page_of
+from dossier.pages.recipe import recipe_index, recipe_page
 from dossier.stamp import code_stamp
 
 

@@ -37,16 +37,23 @@ _ATTRIBUTES = {
 _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARK = re.compile(f"{_OPEN}(\\d+){_CLOSE}")
 _FORGED = re.compile(f"[{_OPEN}{_CLOSE}\x00-\x08\x0b\x0c\x0e-\x1f]")
+# A text that Markdown leaves as it is: it begins with a letter, and no character of it means anything.
+_ODD = r"\n\\`*_\[\]<>&~!|#\"\x00-\x1f\x7f-\xa0" + _OPEN + _CLOSE
+_PLAIN = re.compile(rf"[^\W\d_](?:[^{_ODD}]*[^\s{_ODD}])?")
 _REFERENCE = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
 
 
 def prose(text: str, resolve: Resolve) -> Markup:
     """Render Markdown blocks: paragraphs, lists, tables, code, headings from the third level down."""
+    if _PLAIN.fullmatch(text):
+        return Markup(f"<p>{text}</p>\n")  # noqa: S704  (nothing in it is markup)
     return _render(text, resolve, _PARSER.render)
 
 
 def inline(text: str, resolve: Resolve) -> Markup:
     """Render one line of Markdown, without a paragraph around it."""
+    if _PLAIN.fullmatch(text):
+        return Markup(text)  # noqa: S704  (nothing in it is markup)
     return _render(text, resolve, _PARSER.renderInline)
 
 
