@@ -13,8 +13,9 @@ from markdown_it.token import Token
 
 from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
-from dossier.derive.items import field_of, items_of, look_up, shown
+from dossier.derive.items import field_of, items_of, look_up
 from dossier.derive.references import references
+from dossier.derive.show import shown
 from dossier.derive.walk import Pointer, pointers, prose
 from dossier.model.base import Record
 from dossier.model.finding import Finding
