@@ -124,6 +124,7 @@ def _finding(number: int, day: date, count: int, draw: random.Random) -> str:
         "  attribution: single-variable",
         "populations:",
     ]
+    short = draw.randrange(400)
     for arm in ("candidate", "baseline"):
         for cell, tokens in (("4k", 4096), ("32k", 32768), ("120k", 120000)):
             lines += [
@@ -131,7 +132,7 @@ def _finding(number: int, day: date, count: int, draw: random.Random) -> str:
                 f"    arm: {arm}",
                 "    class: performance",
                 f"    target_tokens: {tokens}",
-                f"    prompt_tokens: {tokens - draw.randrange(400)}",
+                f"    prompt_tokens: {tokens - short}",
                 "    planned: 12",
                 "    completed: 12",
                 "    concurrency: 1",
