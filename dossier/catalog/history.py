@@ -99,6 +99,36 @@ def _immutable(digests: Mapping[Any, str]) -> dict[Key, str]:
     return {key: digest for key, digest in digests.items() if key[0] in FOLDERS and FOLDERS[key[0]].IMMUTABLE}
 
 
+def record_at(name: str, ref: str, catalog: Catalog) -> Record:
+    """The record `ID`, or `folder/ID`, as it was at a git ref."""
+    git = _Git(catalog.evidence)
+    blobs = git.blobs(git.commit(ref), git.prefix)
+    folders = [name.rpartition("/")[0]] if "/" in name else list(FOLDERS)
+    paths = [path for f in folders if (path := f"{f}/{name.rpartition('/')[2]}.yaml") in blobs]
+    if len(paths) != 1:
+        raise UsageError(f"{name}: {'several such records' if paths else 'no such record'} at {ref}")
+    [text] = git.contents([blobs[paths[0]]]).values()
+    record = record_in(text)
+    if record is None:
+        raise UsageError(f"{name} at {ref} is not valid by today's rules; it cannot be compared")
+    return record
+
+
+def write_base(ref: str, catalog: Catalog, folder: Path) -> str:
+    """Write the evidence as it was where HEAD left a ref into an empty folder; gives the commit."""
+    git = _Git(catalog.evidence)
+    base = git.merge_base(ref)
+    blobs = git.blobs(base, git.prefix)
+    contents = git.contents(set(blobs.values()))
+    for path, oid in blobs.items():
+        file = folder / path
+        if folder.resolve() not in file.resolve().parents:  # git itself refuses such trees
+            raise StorageError(f"{path}: lies outside the evidence folder of {ref}")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(contents[oid])
+    return base
+
+
 def published_at(ref: str, catalog: Catalog) -> Publication:
     """What the evidence was at the last commit that HEAD and a git ref have in common."""
     git = _Git(catalog.evidence)
@@ -148,17 +178,26 @@ class _Git:
         self._top = Path(self._ask("rev-parse", "--show-toplevel"))
         self._hash = self._ask("rev-parse", "--show-object-format")
 
-    def merge_base(self, ref: str) -> str:
-        """The full id of the commit at which HEAD left a ref."""
-        shallow = self._ask("rev-parse", "--is-shallow-repository") == "true"
-        hint = "; this clone is shallow: run `git fetch --unshallow` (in a workflow: fetch-depth: 0)" if shallow else ""
+    def commit(self, ref: str) -> str:
+        """The full id of the commit that a ref names."""
         commit = self._try("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}")
         if not commit:
-            raise UsageError(f"git knows no commit {ref!r}{hint or '; fetch it, or name another ref'}")
-        base = self._try("merge-base", commit, "HEAD")
+            raise UsageError(f"git knows no commit {ref!r}{self._shallow() or '; fetch it, or name another ref'}")
+        return commit
+
+    def merge_base(self, ref: str) -> str:
+        """The full id of the commit at which HEAD left a ref."""
+        base = self._try("merge-base", self.commit(ref), "HEAD")
         if not base:
-            raise UsageError(f"{ref} and HEAD have no commit in common{hint or '; name the branch this one came from'}")
+            hint = self._shallow() or "; name the branch that this one came from"
+            raise UsageError(f"{ref} and HEAD have no commit in common{hint}")
         return base.split()[0]
+
+    def _shallow(self) -> str:
+        """What to do about a clone that lacks the history."""
+        if self._ask("rev-parse", "--is-shallow-repository") != "true":
+            return ""
+        return "; this clone is shallow: run `git fetch --unshallow` (in a workflow: fetch-depth: 0)"
 
     def blobs(self, commit: str, prefix: str) -> dict[str, str]:
         """Object id of every plain file below a folder of a commit, by its path there."""

@@ -176,7 +176,7 @@ def write_text(file: Path, text: str) -> None:
             "w", dir=file.parent, prefix=".pin-", delete=False, encoding="utf-8", newline=""
         ) as new:
             new.write(text)
-        Path(new.name).chmod(file.stat().st_mode & 0o777)
+        Path(new.name).chmod(file.stat().st_mode & 0o777 if file.exists() else 0o644)
         os.replace(new.name, file)  # noqa: PTH105  (atomic on every system)
     except OSError as error:
         raise StorageError(f"cannot write {file}: {error.strerror}") from error

@@ -14,12 +14,15 @@ _COMMANDS = {
     "build": "Check, then build the whole site.",
     "calibrate": "Measure this client against a server with a known schedule.",
     "check": "Check evidence and say all problems at once.",
+    "diff": "Show how two records differ in meaning.",
     "explain": "Say why a rule exists, with examples.",
+    "impact": "Say what a change does to the published pages.",
     "pin": "Write the digests of what a finding rests on.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
     "schema": "Print the JSON Schema of a kind of record.",
     "serve": "Build, serve and rebuild on every change.",
     "show": "Show a record in the terminal.",
+    "verify": "Recompute every digest, pointer and derived value.",
 }
 
 

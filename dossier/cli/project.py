@@ -11,6 +11,7 @@ from pathlib import Path
 import platformdirs
 
 from dossier.cache import Cache
+from dossier.catalog import Catalog
 from dossier.errors import Problem, UsageError
 from dossier.model.parse import FOLDERS
 
@@ -65,6 +66,19 @@ def _root_of(given: Path) -> Path:
 
 def _holds_records(folder: Path) -> bool:
     return any((folder / name).is_dir() for name in FOLDERS)
+
+
+def key_of(record_id: str, catalog: Catalog) -> tuple[str, str]:
+    """The record that `ID` or `folder/ID` names; UsageError where it is none, or several."""
+    folder, _, id_ = record_id.rpartition("/")
+    folders = [folder] if folder else list(FOLDERS)
+    keys = [(f, id_) for f in folders if catalog.exists(f, id_)]
+    if len(keys) == 1:
+        return keys[0]
+    if keys:
+        raise UsageError(f"{record_id} names {', '.join('/'.join(key) for key in keys)}; write one of them")
+    near = sorted(f"{f}/{i}" for f, i in catalog.entries if id_ in i)[:5]
+    raise UsageError(f"{record_id}: no such record{'; there is ' + ', '.join(near) if near else ''}")
 
 
 def open_cache(root: Path, *, use: bool = True) -> Cache:

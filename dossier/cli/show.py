@@ -10,13 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from dossier.catalog import Catalog, load_catalog
-from dossier.cli.project import find_evidence, open_cache
+from dossier.cli.project import find_evidence, key_of, open_cache
 from dossier.derive.gates import judge
 from dossier.derive.items import compared, difference_text, display, fraction
 from dossier.errors import UsageError
 from dossier.model.base import Part, Record, Unknown
 from dossier.model.finding import Finding
-from dossier.model.parse import FOLDERS
 
 _HEAD = (
     "title",
@@ -41,7 +40,7 @@ def show(record_id: str, evidence: str) -> None:
     found = find_evidence((evidence,))
     with open_cache(found.root) as cache:
         catalog = load_catalog(found.root, cache, found.shown)
-    folder, id_ = _key_of(record_id, catalog)
+    folder, id_ = key_of(record_id, catalog)
     record = catalog.record(folder, id_)
     if record is None:
         raise UsageError(f"{folder}/{id_} cannot be shown until `dossier check` finds no problem in it")
@@ -52,18 +51,6 @@ def show(record_id: str, evidence: str) -> None:
     for table in tables:
         if table.row_count:
             console.print(table)
-
-
-def _key_of(record_id: str, catalog: Catalog) -> tuple[str, str]:
-    folder, _, id_ = record_id.rpartition("/")
-    folders = [folder] if folder else list(FOLDERS)
-    keys = [(f, id_) for f in folders if catalog.exists(f, id_)]
-    if len(keys) == 1:
-        return keys[0]
-    if keys:
-        raise UsageError(f"{record_id} names {', '.join('/'.join(key) for key in keys)}; write one of them")
-    near = sorted(f"{f}/{i}" for f, i in catalog.entries if id_ in i)[:5]
-    raise UsageError(f"{record_id}: no such record{'; there is ' + ', '.join(near) if near else ''}")
 
 
 def _head(record: Record) -> Table:

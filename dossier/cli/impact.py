@@ -1,0 +1,158 @@
+"""`dossier impact`: what a pull request changes on the published pages, as Markdown for a comment."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from dossier.catalog import Catalog, load_catalog
+from dossier.catalog.history import write_base
+from dossier.cli.project import find_evidence, open_cache
+from dossier.derive.gates import judge
+from dossier.derive.items import compared, difference_text, display
+from dossier.fold import LaneState
+from dossier.model.finding import Finding
+from dossier.model.parse import FOLDERS
+from dossier.model.recipe import Recipe
+from dossier.model.subject import Subject
+from dossier.pages.context import links_of
+from dossier.pages.places import page_of
+
+_SHOWN = 40
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~-])")
+
+
+@click.command()
+@click.option(
+    "--base", metavar="REF", required=True, help="The git ref that the change goes into, such as origin/main."
+)
+@click.option("--evidence", default="evidence", show_default=True, help="The evidence folder.")
+def impact(base: str, evidence: str) -> None:
+    """Say what the change since REF does to the published pages: what is current now, which pages, which figures.
+
+    Prints Markdown that can be posted as a comment: whatever the evidence says is escaped.
+    """
+    found = find_evidence((evidence,))
+    with open_cache(found.root) as cache, tempfile.TemporaryDirectory() as folder:
+        after = load_catalog(found.root, cache, found.shown)
+        write_base(base, after, Path(folder))
+        before = load_catalog(Path(folder), cache, found.shown)
+        click.echo("\n".join(report(before, after)))
+
+
+def report(before: Catalog, after: Catalog) -> Iterator[str]:
+    """The lines of the comment."""
+    added = [key for key in after.entries if key not in before.entries]
+    changed = [
+        key for key, e in after.entries.items() if key in before.entries and before.entries[key].digest != e.digest
+    ]
+    gone = [key for key in before.entries if key not in after.entries and key not in after.broken]
+    yield "### What this changes on the published pages"
+    yield ""
+    if after.broken:
+        yield f"{len(after.broken)} files cannot be read yet; `dossier check` says why. The rest:\n"
+    lanes = list(_lanes(before, after))
+    if not (added or changed or gone or lanes):
+        yield "Nothing."
+        return
+    yield from _section("Lanes", lanes or ["No lane changes."])
+    pages = _pages(before, after, added, changed)
+    yield from _section("Pages", _shortened(f"- {_code(page)}: {told}" for page, told in pages))
+    if gone:
+        yield from _section("Records that are gone", _shortened(f"- {_code('/'.join(key))}" for key in sorted(gone)))
+    figures = [line for folder, id_ in sorted(added) if folder == Finding.FOLDER for line in _figures(id_, after)]
+    if figures:
+        yield from _section("Figures", ["| finding | item | says |", "|---|---|---|", *_shortened(figures)])
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"**{title}**\n"
+    yield from lines
+    yield ""
+
+
+def _shortened(lines: Iterable[str]) -> list[str]:
+    every = list(lines)
+    return every if len(every) <= _SHOWN else [*every[:_SHOWN], f"... and {len(every) - _SHOWN} more"]
+
+
+def _lanes(before: Catalog, after: Catalog) -> Iterator[str]:
+    """One line for each lane whose current recipe or rollback changes."""
+    for key in sorted({*before.now.lanes, *after.now.lanes}):
+        old, new = before.now.lanes.get(key, LaneState(*key)), after.now.lanes.get(key, LaneState(*key))
+        for what, was, becomes in (("current", old.current, new.current), ("rollback", old.rollback, new.rollback)):
+            if was != becomes:
+                name = f"{_md(key[0])}, lane {_md(key[1])}"
+                yield f"- {name}: {what} changes from {_recipe(was)} to {_recipe(becomes)}"
+
+
+def _recipe(id_: str | None) -> str:
+    return "nothing" if id_ is None else f"**{_md(id_)}**"
+
+
+def _pages(
+    before: Catalog, after: Catalog, added: list[tuple[str, str]], changed: list[tuple[str, str]]
+) -> list[tuple[str, str]]:
+    """Path and reason of every page that is new or says something else; lists and feeds follow by themselves."""
+    reasons: dict[str, list[str]] = {}
+    notes = [(key, "new") for key in added] + [(key, "its record changes") for key in changed]
+    notes += [note for key in [*added, *changed] for note in _consequences(key, after)]
+    for lane in sorted({*before.now.lanes, *after.now.lanes}):
+        notes += [((Recipe.FOLDER, recipe), told) for recipe, told in _roles(before, after, lane)]
+    for (folder, id_), why in notes:
+        if folder in FOLDERS and why not in reasons.setdefault(page_of(folder, id_), []):
+            reasons[page_of(folder, id_)].append(why)
+    return sorted((page, "; ".join(why)) for page, why in reasons.items())
+
+
+def _consequences(key: tuple[str, str], after: Catalog) -> Iterator[tuple[tuple[str, str], str]]:
+    """The pages on which a finding shows besides its own."""
+    summary = after.summaries.get(key[1]) if key[0] == Finding.FOLDER else None
+    if summary is None:
+        return
+    name = _md(summary.id)
+    yield from (((Finding.FOLDER, target), f"{name} {word} it") for word, target in links_of(summary))
+    yield from (((Subject.FOLDER, model), f"lists {name}") for model in summary.models)
+    yield from (((Recipe.FOLDER, recipe), f"named by {name}") for recipe in summary.recipes)
+
+
+def _roles(before: Catalog, after: Catalog, key: tuple[str, str]) -> Iterator[tuple[str, str]]:
+    old, new = before.now.lanes.get(key, LaneState(*key)), after.now.lanes.get(key, LaneState(*key))
+    for recipe in sorted({*old.standings, *new.standings}):
+        was, becomes = old.role(recipe), new.role(recipe)
+        if was != becomes and after.exists(Recipe.FOLDER, recipe):
+            yield recipe, f"{was or 'no role'} becomes {becomes or 'no role'} in lane {_md(key[1])}"
+
+
+def _figures(id_: str, catalog: Catalog) -> Iterator[str]:
+    """A row for each measurement, comparison and gate of a new finding."""
+    finding = catalog.finding(id_)
+    if finding is None:
+        return
+    for m in finding.measurements:
+        yield _row(id_, m.id, f"{m.metric} {display(m.value)}")
+    for c in finding.comparisons:
+        result = compared(c, finding, catalog.finding, catalog.metric)
+        how = "computed" if result.computed else "stated"
+        yield _row(id_, c.id, f"{difference_text(c, result)} ({how})")
+    for g in finding.gates:
+        judged = judge(g, finding, catalog.finding, catalog.metric)
+        yield _row(id_, g.id, f"{judged.verdict} ({'computed' if judged.computed else 'stated'})")
+
+
+def _row(finding: str, item: str, says: str) -> str:
+    return f"| {_md(finding)} | {_md(item)} | {_md(says)} |"
+
+
+def _code(text: str) -> str:
+    return f"`{text.replace('`', '')}`"
+
+
+def _md(text: str) -> str:
+    """Text that is neither Markdown nor HTML, and mentions nobody, whatever it holds."""
+    plain = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return _SPECIAL.sub(r"\\\1", plain).replace("@", "@\u200b").replace("://", ":\u200b//")
