@@ -37,6 +37,7 @@ _CAREFUL: Final = {
     "GIT_TERMINAL_PROMPT": "0",
 }
 _BLOBS: Final = {"100644", "100755"}
+_NO_COMMIT: Final = re.compile(r"0{40}(?:0{24})?")
 _RECORD: Final = re.compile(r"([a-z]+)/([^/]+)\.yaml")
 _FINDING: Final = re.compile(r"(.*?)findings/[^/]+\.yaml")
 
@@ -116,6 +117,8 @@ def record_at(name: str, ref: str, catalog: Catalog) -> Record:
 
 def write_base(ref: str, catalog: Catalog, folder: Path) -> str:
     """Write the evidence as it was where HEAD left a ref into an empty folder; gives the commit."""
+    if _NO_COMMIT.fullmatch(ref):
+        return ref
     git = _Git(catalog.evidence)
     base = git.merge_base(ref)
     blobs = git.blobs(base, git.prefix)
@@ -130,7 +133,12 @@ def write_base(ref: str, catalog: Catalog, folder: Path) -> str:
 
 
 def published_at(ref: str, catalog: Catalog) -> Publication:
-    """What the evidence was at the last commit that HEAD and a git ref have in common."""
+    """What the evidence was at the last commit that HEAD and a git ref have in common.
+
+    A ref of zeros is git's own word for no commit, as a first push has it: then nothing was published.
+    """
+    if _NO_COMMIT.fullmatch(ref):
+        return Publication("no earlier commit")
     git = _Git(catalog.evidence)
     base = git.merge_base(ref)
     where = f"{ref} ({base[:12]})"

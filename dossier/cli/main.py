@@ -17,6 +17,8 @@ _COMMANDS = {
     "diff": "Show how two records differ in meaning.",
     "explain": "Say why a rule exists, with examples.",
     "impact": "Say what a change does to the published pages.",
+    "init": "Begin a new evidence repository.",
+    "new": "Write a new record, valid at once.",
     "pin": "Write the digests of what a finding rests on.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
     "schema": "Print the JSON Schema of a kind of record.",
