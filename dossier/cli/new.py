@@ -23,8 +23,10 @@ from dossier.scaffold import record_text, scalar, slug
 
 _UNKNOWN = "Not written down yet."
 _CORRECTIONS = {"erratum": Kind.ERRATUM, "addendum": Kind.ADDENDUM, "withdrawal": Kind.WITHDRAWAL}
-_KINDS = [kind for kind in Kind if kind not in _CORRECTIONS.values()]
-_PROVENANCES = [Provenance.TRANSCRIBED, Provenance.RETAINED, Provenance.REPORTED, Provenance.EXTERNAL_PRIOR]
+_KINDS = [kind.value for kind in Kind if kind not in _CORRECTIONS.values()]
+_PROVENANCES = [
+    p.value for p in (Provenance.TRANSCRIBED, Provenance.RETAINED, Provenance.REPORTED, Provenance.EXTERNAL_PRIOR)
+]
 
 _evidence = click.option("--evidence", default="evidence", show_default=True, help="The evidence folder.")
 _title = click.option("--title", help="A few words for a reader.")
