@@ -12,6 +12,6 @@ def code_stamp() -> str:
     """Twelve hex digits over every module of the package."""
     digest = hashlib.sha256()
     package = Path(__file__).resolve().parent
-    for file in sorted(package.rglob("*.py")):
+    for file in sorted(file for kind in ("*.py", "*.yaml") for file in package.rglob(kind)):
         digest.update(file.relative_to(package).as_posix().encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()[:12]

@@ -26,7 +26,7 @@ class Run:
 
 
 def catalogue(site: Site) -> Page:
-    """All findings, newest first; the whole table stands on the page, and attributes of its rows say what to sort by."""
+    """All findings, newest first, in one table; attributes of its rows say what to sort by."""
     found = runs(site, reversed(site.catalog.dated))
     words = (
         f"{len(found)} dated findings, newest first: kind, classes, provenance, outcome, gates, recipes and hardware."

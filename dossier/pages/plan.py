@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 
-from dossier.pages.artifacts import artifact_index
-from dossier.pages.methodology import methodology_page
-
 from dossier.cache import Cache
 from dossier.catalog import Key
 from dossier.catalog.summary import dump
 from dossier.digest import sha256_hex
+from dossier.pages.artifacts import artifact_index
 from dossier.pages.catalogue import catalogue
 from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
@@ -24,9 +22,11 @@ from dossier.pages.finding import finding_page, outside
 from dossier.pages.hardware import hardware_index, hardware_page
 from dossier.pages.home import home_page
 from dossier.pages.identity import identity_index, identity_page
+from dossier.pages.methodology import methodology_page
 from dossier.pages.model import dossier_fragments, model_page, models_index
 from dossier.pages.places import Page, page_of
 from dossier.pages.recipe import recipe_index, recipe_page
+from dossier.pages.rules import described_rules, rule_page, rule_path
 from dossier.stamp import code_stamp
 
 
@@ -92,6 +92,8 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         ("methodology/", methodology_page),
     ):
         yield Planned(path, keys.of(path, keys.all), partial(make, site))
+    for doc in described_rules():
+        yield Planned(rule_path(doc.id), keys.of(doc.id), partial(rule_page, site, doc.id))
     for summary in catalog.dated:
         key = keys.of("finding", keys.records["findings", summary.id], repr(outside(site, summary.id)))
         yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id))
