@@ -141,7 +141,7 @@ def decided(site: Site, model: str | None = None) -> list[Decided]:
         if model is None or (decision.model or summary.models[0]) == model
     ]
     # The sort is stable: within a day what was decided last stands first.
-    return sorted(found[::-1], key=lambda entry: entry.day, reverse=True)
+    return sorted(found, key=lambda entry: entry.day)[::-1]
 
 
 def _decided(site: Site, summary: Summary, decision: Decision) -> Decided:

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, dossier, make_project, tree
+from projects import ROOT, dossier, make_project, tree
 
 from dossier.cache import Cache
 from dossier.catalog import load_catalog

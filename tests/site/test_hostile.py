@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import ROOT, dossier, make_project, tree
+from projects import ROOT, dossier, make_project, tree
 
 from dossier.source import read_document
 

@@ -57,9 +57,9 @@ def rule_docs() -> Mapping[str, RuleDoc]:
 
 
 def _family(family: str, text: str) -> Iterator[RuleDoc]:
-    """The rules of one file: `file` names what the examples are parts of, unless a rule names another."""
+    """The rules of one file: `examples_in` names what the examples are parts of, unless a rule names another."""
     data = yaml.load(text, Loader=_LOADER)  # noqa: S506  (a safe loader; the file is this package's own)
-    default = data.pop("file", "")
+    default = data.pop("examples_in", "")
     for name, entry in data.items():
         rule_id = f"{family}/{name}"
         place = entry.get("file", default)
