@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from projects import ROOT, dossier, make_project, tree
 
 from dossier.cache import Cache
 from dossier.catalog import load_catalog
+from dossier.checks.rules import rule_docs
 from dossier.pages.shell import SECTIONS
 
 
@@ -20,6 +22,7 @@ def test_every_record_has_its_page(corpus_site):
     catalog = load_catalog(ROOT / "evidence", Cache(None))
     expected = {f"{folder}/{id_}/index.html" for folder, id_ in catalog.entries if folder != "metrics"}
     expected |= {f"{path}index.html" for path in SECTIONS.values()}
+    expected |= {f"methodology/{rule.replace('/', '-')}/index.html" for rule in rule_docs()}
     pages = {name for name in tree(corpus_site) if name.endswith("index.html")}
     assert expected <= pages
     assert pages - expected == {"about/index.html"}
@@ -40,15 +43,8 @@ def test_every_link_inside_the_site_leads_somewhere(corpus_site):
             if re.match(r"https:|mailto:|data:", href):
                 continue
             path, _, fragment = href.partition("#")
-            target = (Path("/", name).parent / path).as_posix() if path else f"/{name}"
-            target = str(Path(re.sub(r"/\./", "/", target))).lstrip("/")
-            parts: list[str] = []
-            for part in target.split("/"):
-                if part == "..":
-                    parts.pop()
-                elif part not in {"", "."}:
-                    parts.append(part)
-            target = "/".join(parts)
+            folder = posixpath.dirname(name)
+            target = posixpath.normpath(posixpath.join("/", folder, path)).lstrip("/") if path else name
             file = target if target in files else f"{target}/index.html".lstrip("/")
             if file not in files or (fragment and fragment not in ids.get(file, {fragment})):
                 broken.append((name, href))
