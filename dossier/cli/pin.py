@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from dossier.catalog import Catalog, load_catalog
@@ -11,6 +13,7 @@ from dossier.cli.project import find_evidence, open_cache
 from dossier.digest import read_bytes
 from dossier.errors import UsageError
 from dossier.model.finding import Finding
+from dossier.source import read_document
 
 
 @click.command()
@@ -42,5 +45,17 @@ def _pin_one(catalog: Catalog, id_: str) -> bool:
     if pins == finding.pins:
         return False
     file = catalog.entries[Finding.FOLDER, id_].found.file
-    write_text(file, with_pins(read_bytes(file).decode("utf-8"), pins))
+    before = read_bytes(file).decode("utf-8")
+    after = with_pins(before, pins)
+    if _data(after) != {**(_data(before) or {}), "pins": pins}:
+        told = "".join(f"\n  {key}: {digest}" for key, digest in pins.items())
+        raise UsageError(
+            f"{file.name}: cannot be edited safely in the form it is written in; write there yourself:\npins:{told}"
+        )
+    write_text(file, after)
     return True
+
+
+def _data(text: str) -> dict[str, Any] | None:
+    document, _ = read_document(text, "")
+    return document.data if document is not None else None
