@@ -24,6 +24,7 @@ from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison
 from dossier.model.subject import Lane, Subject
 from dossier.pages import prose as markdown
+from dossier.pages.markup import html
 from dossier.pages.places import anchor, page_of, root_of
 
 
@@ -94,6 +95,11 @@ class Site:
         return {}
 
     @cached_property
+    def badges(self) -> dict[tuple[type, str], Markup]:
+        """The badges of words that a page has shown, each made once."""
+        return {}
+
+    @cached_property
     def newest(self) -> date | None:
         """The day of the newest finding: what is stale is measured against it, never against the clock."""
         return self.catalog.dated[-1].date if self.catalog.dated else None
@@ -136,7 +142,7 @@ class View:
         title = words or self.site.titles.get((folder, id_), id_)
         if (folder, id_) not in self.site.titles:
             return escape(title)
-        return Markup('<a href="{}">{}</a>').format(self.href(folder, id_), title)
+        return html('<a href="%s">%s</a>', self.href(folder, id_), title)
 
     def prose(self, text: str, finding: Finding | None = None) -> Markup:
         """Markdown blocks with references resolved as seen from a finding."""
@@ -165,7 +171,7 @@ class View:
         value = getattr(record, name, None)
         if value is None:
             raise RenderError(f"{folder}/{id_} has no {name}")
-        return Markup('<a class="dx-fig" href="{}">{}</a>').format(self.href(folder, id_), words or display(value))
+        return html('<a class="dx-fig" href="%s">%s</a>', self.href(folder, id_), words or display(value))
 
     def _item(self, target: str, finding: Finding | None, words: str) -> Markup:
         item, field = self.find(target, finding)
@@ -173,7 +179,7 @@ class View:
         if text is None:
             raise RenderError(f"{target} shows nothing")
         href = self.href("findings", item.finding.id, item.id)
-        return Markup('<a class="dx-fig" href="{}">{}</a>').format(href, words or text)
+        return html('<a class="dx-fig" href="%s">%s</a>', href, words or text)
 
     def find(self, target: str, finding: Finding | None) -> tuple[Item, str]:
         """The item that a reference names, and the field after its last dot where the whole is no item's id."""

@@ -6,17 +6,18 @@ A page lists its fields from the model itself, so a field that a record gains is
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from decimal import Decimal
 from functools import cache, cached_property
-from typing import Any, Generic, TypeVar, get_args
+from typing import Any, get_args
 
 from markupsafe import Markup, escape
 
-from dossier.derive.format import NBSP, file_size, number, when
-from dossier.derive.items import Item, display, resolve
+from dossier.derive.format import NBSP, file_size, number
+from dossier.derive.gates import Judged
+from dossier.derive.items import Compared, Item, display, resolve
 from dossier.derive.references import references
 from dossier.model.base import Mark, Part, Quantity, Range, Unknown
 from dossier.model.finding import Finding
@@ -25,9 +26,8 @@ from dossier.model.measurement import Delta
 from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.model.workload import Population
 from dossier.pages.context import View
-from dossier.pages.places import anchor
+from dossier.pages.markup import figure, html, joined, moment, quiet
 
-P = TypeVar("P", bound=Part)
 Pairs = list[tuple[str, Markup]]
 
 _PIN = re.compile(r"[0-9a-f]{40}|(?:sha256:)?[0-9a-f]{64}")
@@ -35,7 +35,6 @@ _CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstrea
 _RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
 _KINDS = {"prose": "wide", "formula": "mid", "item": "mid", "evidence": "mid", "recipes": "mid", "hardware": "mid"}
 _SPELLED = {"os": "OS", "cpu": "CPU", "cuda": "CUDA", "kv": "KV", "sha256": "SHA-256", "url": "address"}
-_MID, _WIDE = 24, 80
 _BADGES: dict[type, str] = {
     Provenance: "provenance",
     MeasurementClass: "measurement_class",
@@ -43,7 +42,7 @@ _BADGES: dict[type, str] = {
     Role: "status",
     Outcome: "status",
 }
-_DOT = Markup(' <span class="dx-quiet" aria-hidden="true">·</span> ')
+_DOT = ' <span class="dx-quiet" aria-hidden="true">·</span> '
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,74 +85,7 @@ def _counts(annotation: Any) -> bool:
     return any(_counts(inner) for inner in get_args(annotation))
 
 
-@dataclass(frozen=True, slots=True)
-class Row(Generic[P]):
-    """One part, the fragment that it is linked by, and (kind, content) of each cell; None is no value."""
-
-    part: P
-    id: str
-    cells: tuple[tuple[str, Markup | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Grid(Generic[P]):
-    """A table of parts: (label, kind) of each column that at least one row fills, and the rows."""
-
-    columns: tuple[Column, ...]
-    rows: tuple[Row[P], ...]
-
-
-Column = tuple[str, str]
-"""(label, kind)"""
-Labels = Mapping[str, str | Column]
-"""Name -> label, or label and kind."""
-Cell = Callable[[Any], object]
-"""Makes the value of a cell from a part; None leaves it empty."""
-
-
-def grid(
-    writer: Writer, parts: Sequence[P], names: Sequence[str], *,
-    cells: Mapping[str, Cell] | None = None, labels: Labels | None = None, ids: Sequence[str] = (),
-) -> Grid[P]:  # fmt: skip
-    """A table of the named fields, without those that no part fills.
-
-    `cells` says what to show for a name, which then need not be a field; `labels` gives other labels, or label and
-    kind; `ids` are the fragments of the rows, which are else those of the parts' own ids.
-    """
-    special, named = cells or {}, labels or {}
-    plan = fields_of(type(parts[0])) if parts else {}
-    columns: list[Column] = []
-    filled: list[list[tuple[str, Markup | None]]] = []
-    for name in names if parts else ():
-        cell, field = special.get(name), plan.get(name)
-        raw = [cell(p) if cell else getattr(p, name) for p in parts]
-        if all(value is None or value == () for value in raw):
-            continue
-        values = [None if value is None else writer.value(value, field) for value in raw]
-        if any(value is not None for value in values):
-            column = _column(named.get(name), field, raw)
-            columns.append(column)
-            filled.append([(column[1], value) for value in values])
-    rows = zip(*filled, strict=True) if filled else [()] * len(parts)
-    marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
-    return Grid(tuple(columns), tuple(Row(p, i, tuple(r)) for p, i, r in zip(parts, marks, rows, strict=True)))
-
-
-def _column(named: str | Column | None, field: Field | None, raw: Sequence[object]) -> Column:
-    """Label and kind; a column of longer texts is kept from shrinking to one word a line."""
-    if isinstance(named, tuple):
-        return named
-    label, kind = named or (field.label if field else ""), field.kind if field else ""
-    longest = max(map(_length, raw)) if not kind else 0
-    return label, "wide" if longest > _WIDE else "mid" if longest > _MID else kind
-
-
-def _length(value: object) -> int:
-    if isinstance(value, tuple):
-        return sum(map(_length, value))
-    return len(value) if isinstance(value, str) and not isinstance(value, Markup) else 0
-
-
+@cache
 def rest(kind: type[Part], *told: str) -> tuple[str, ...]:
     """The fields that are not told elsewhere, in the model's order."""
     return tuple(name for name in fields_of(kind) if name not in told)
@@ -165,12 +97,23 @@ class Writer:
     def __init__(self, view: View, finding: Finding | None = None) -> None:
         self.view = view
         self.finding = finding
-        self._words: dict[tuple[type, str], Markup] = {}
 
     @cached_property
     def parts(self) -> Any:
         """The macros of components.html.j2."""
         return self.view.site.env.get_template("components.html.j2").module
+
+    @cached_property
+    def compared(self) -> dict[str, Compared]:
+        """Each comparison of the finding with both sides and the computed difference, by id."""
+        here = self.finding
+        return {c.id: self.view.compared(c, here) for c in here.comparisons} if here is not None else {}
+
+    @cached_property
+    def judged(self) -> dict[str, Judged]:
+        """The verdict of each gate of the finding before any waiver, by id."""
+        here = self.finding
+        return {g.id: self.view.judged(g, here) for g in here.gates} if here is not None else {}
 
     def facts(self, part: Part, names: Iterable[str] = (), *, but: Iterable[str] = ()) -> Pairs:
         """(label, value) of each named field that has a value; of every field where none is named."""
@@ -209,7 +152,7 @@ class Writer:
             case tuple():
                 inner = [made for each in value if (made := self.value(each, field)) is not None]
                 blocks = isinstance(value[0], Part) or (field is not None and field.target == "prose")
-                return _bullets(inner) if blocks else _DOT.join(inner)
+                return _bullets(inner) if blocks else joined(_DOT, inner)
             case dict():
                 return _bullets([html("<code>%s</code>: %s", k, self.value(v, field)) for k, v in value.items()])
             case Part():
@@ -225,7 +168,7 @@ class Writer:
             if shown is not None:
                 named = field.name in {"what", "method"}
                 made.append(shown if named else html("%s %s", quiet(field.label.lower()), shown))
-        return _DOT.join(made)
+        return joined(_DOT, made)
 
     def _text(self, text: str, field: Field | None) -> Markup:
         target = field.target if field is not None else ""
@@ -248,10 +191,10 @@ class Writer:
 
     def word(self, word: Word) -> Markup:
         """A word of a closed list, with its meaning."""
-        key = (type(word), str(word))
-        if key not in self._words:
-            self._words[key] = getattr(self.parts, _BADGES.get(type(word), "tag"))(word)
-        return self._words[key]
+        badges, key = self.view.site.badges, (type(word), word.value)
+        if key not in badges:
+            badges[key] = getattr(self.parts, _BADGES.get(type(word), "tag"))(word)
+        return badges[key]
 
     def pin(self, digits: str) -> Markup:
         """A digest or a revision, whole, to be copied."""
@@ -297,7 +240,7 @@ class Writer:
         for match, _ in references(text):
             made += [escape(text[start : match.start()]), self.view.reference(match[0][2:-2], self.finding)]
             start = match.end()
-        return Markup("").join([*made, escape(text[start:])])
+        return joined("", [*made, escape(text[start:])])
 
 
 _TARGETS: dict[str, Callable[[Writer, str], Markup]] = {
@@ -318,26 +261,6 @@ def label_of(item: Item) -> str:
     return f"{title}, {cell}" if cell and cell not in title else title
 
 
-def html(template: str, *values: object) -> Markup:
-    """Markup from a literal template with `%s` and values, which are escaped unless they are markup already."""
-    return Markup(template % tuple(map(escape, values)))  # noqa: S704  (the template is ours; the values are escaped)
-
-
-def figure(text: str) -> Markup:
-    """A formatted figure that does not break over lines."""
-    return html('<span class="dx-fig">%s</span>', text)
-
-
-def quiet(text: str) -> Markup:
-    """Words of less weight."""
-    return html('<span class="dx-quiet">%s</span>', text)
-
-
-def moment(value: date | datetime) -> Markup:
-    """A day, or a UTC time."""
-    return html('<time class="dx-date" datetime="%s">%s</time>', value.isoformat(), when(value))
-
-
 def _bytes(count: object) -> Markup:
     if not isinstance(count, int):
         return figure(display(count))
@@ -346,4 +269,4 @@ def _bytes(count: object) -> Markup:
 
 
 def _bullets(inner: Sequence[Markup]) -> Markup:
-    return html("<ul>%s</ul>", Markup("").join(html("<li>%s</li>", each) for each in inner))
+    return html("<ul>%s</ul>", joined("", [html("<li>%s</li>", each) for each in inner]))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
 from dossier.derive.deltas import Difference, resolved_digits
 from dossier.derive.format import number, with_unit
@@ -20,9 +20,11 @@ from dossier.model.measurement import Comparison, Delta, Interval, Measurement, 
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
-from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, label_of, moment, quiet, rest
+from dossier.pages.fields import Writer, label_of, rest
+from dossier.pages.markup import figure, html, joined, moment, permalink, quiet
 from dossier.pages.outside import Outside, Waiver
-from dossier.pages.populations import EXCLUDED, exclusion
+from dossier.pages.populations import EXCLUDED, excluded_tag, exclusion
+from dossier.pages.tables import Grid, Labels, grid
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,14 @@ class Disagreement:
 # Measurements
 
 
-def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
+def measurement_grid(writer: Writer, finding: Finding) -> Grid:
     """Every measurement; the head of its row holds title, metric and id."""
     names = ("value", "statistic", "n", "arm", "population", "per", "when")
     last = ("origin", "provenance", "excluded", "note")
     middle = rest(Measurement, "id", "metric", "title", "approximate", *names, *last)
     return grid(
-        writer, finding.measurements, (*names, *middle, *last), labels={"origin": "From", "excluded": EXCLUDED},
+        writer, finding.measurements, (*names, *middle, *last),
+        head=("Measurement", lambda m: _measurement_head(writer, m)), labels={"origin": "From", "excluded": EXCLUDED},
         cells={
             "value": lambda m: value_of(writer, m),
             "interval": lambda m: _interval(m.interval, _unit(m.value)) if m.interval else None,
@@ -58,7 +61,17 @@ def measurement_grid(writer: Writer, finding: Finding) -> Grid[Measurement]:
     )  # fmt: skip
 
 
-def measured_in(writer: Writer, measurement: Measurement) -> str:
+def _measurement_head(writer: Writer, measurement: Measurement) -> Markup:
+    metric = writer.metric(measurement.metric)
+    if measurement.title:
+        named = html('%s<br><span class="dx-unit">%s</span>', measurement.title, metric)
+    else:
+        cell = _measured_in(writer, measurement)
+        named = html("%s, %s", metric, cell) if cell else metric
+    return html("%s<br>%s%s", named, permalink(measurement.id), excluded_tag(measurement.excluded))
+
+
+def _measured_in(writer: Writer, measurement: Measurement) -> str:
     """The cell, such as `4K`, of the population that the figure comes from; empty where none is given."""
     found = writer.find(measurement.population) if measurement.population else None
     return found.part.target or "" if found is not None and isinstance(found.part, Population) else ""
@@ -92,9 +105,9 @@ def _origin(writer: Writer, origin: Origin) -> Markup:
 # Comparisons
 
 
-def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
+def comparison_grid(writer: Writer, finding: Finding) -> Grid:
     """Every comparison with both values, the computed and the stated difference, and what was held equal."""
-    results = {c.id: writer.view.compared(c, finding) for c in finding.comparisons}
+    results = writer.compared
     names = ("metric", "candidate", "baseline", "computed", "stated", "interval", "band", "matched", "differs")
     last = ("class_", "excluded", "stated_differs", "note")
     middle = rest(Comparison, "id", "title", "statistic", *names, *last)
@@ -103,7 +116,7 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
         "differs": "Also differs", "excluded": EXCLUDED,
     }  # fmt: skip
     return grid(
-        writer, finding.comparisons, (*names, *middle, *last), labels=labels,
+        writer, finding.comparisons, (*names, *middle, *last), head=("Comparison", _item_head), labels=labels,
         cells={
             "metric": lambda c: _metric(writer, c, results[c.id]),
             "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
@@ -115,6 +128,11 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid[Comparison]:
             "excluded": lambda c: exclusion(writer, c.excluded),
         },
     )  # fmt: skip
+
+
+def _item_head(part: Comparison | Gate) -> Markup:
+    tag = excluded_tag(part.excluded) if isinstance(part, Comparison) else ""
+    return html("%s<br>%s%s", part.title or part.id, permalink(part.id), tag)
 
 
 def _metric(writer: Writer, comparison: Comparison, result: Compared) -> Markup | None:
@@ -140,9 +158,9 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
     )
     elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
     arm = getattr(item.part, "arm", None)
-    notes = [escape(arm)] if arm else []
+    notes = [html("%s", arm)] if arm else []
     notes += [moment(item.finding.date)] if elsewhere else []
-    return html("%s<br>%s", link, quiet(Markup(", ").join(notes))) if notes else link
+    return html("%s<br>%s", link, quiet(joined(", ", notes))) if notes else link
 
 
 def _computed(result: Compared) -> Markup | None:
@@ -220,9 +238,9 @@ def _by(comparison: Comparison) -> str:
 # Gates
 
 
-def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[Gate]:
+def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid:
     """Every gate: what was required, of what, what was seen, and the verdict."""
-    judged = {g.id: writer.view.judged(g, finding) for g in finding.gates}
+    judged = writer.judged
     waivers = {w.gate: w for w in known_outside.waivers}
     names = ("verdict", "rule", "require", "subject", "observed", "predeclared", "declared_at", "repeats_allowed")
     last = ("stated", "stated_differs", "waiver", "not_run", "not_applicable", "note")
@@ -233,7 +251,7 @@ def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[
         "not_applicable": "Why not applicable",
     }  # fmt: skip
     return grid(
-        writer, finding.gates, (*names, *middle, *last), labels=labels,
+        writer, finding.gates, (*names, *middle, *last), head=("Gate", _item_head), labels=labels,
         cells={
             "verdict": lambda g: verdict(writer, judged[g.id], waivers.get(g.id)),
             "stated": lambda g: _stated_verdict(writer, g, judged[g.id]),
@@ -245,7 +263,7 @@ def gate_grid(writer: Writer, finding: Finding, known_outside: Outside) -> Grid[
 
 def verdict(writer: Writer, judged: Judged, waiver: Waiver | None) -> Markup:
     """The verdict as a badge, whether it was computed, and the waiver beside it: a failure stays visible."""
-    badge = writer.parts.verdict
+    badge = writer.word
     given = "computed" if judged.computed else "stated" if judged.verdict in {Verdict.PASS, Verdict.FAIL} else ""
     waived = html(" %s", badge(Verdict.WAIVED)) if waiver is not None else ""
     return html("%s%s %s", badge(judged.verdict), waived, quiet(given))
@@ -256,7 +274,7 @@ def _stated_verdict(writer: Writer, gate: Gate, judged: Judged) -> Markup | None
     if gate.stated is None or not judged.computed:
         return None
     words = "agrees" if gate.stated is judged.verdict else "differs"
-    return html("%s %s", writer.parts.verdict(gate.stated), quiet(words))
+    return html("%s %s", writer.word(gate.stated), quiet(words))
 
 
 def _waiver(writer: Writer, waiver: Waiver) -> Markup:
@@ -268,9 +286,7 @@ def _waiver(writer: Writer, waiver: Waiver) -> Markup:
 def gate_tally(writer: Writer, finding: Finding, known_outside: Outside) -> list[tuple[Verdict, int]]:
     """How many gates came to each verdict; a waived failure counts as waived."""
     waived = {w.gate for w in known_outside.waivers}
-    found = [
-        Verdict.WAIVED if g.id in waived else writer.view.judged(g, finding).verdict for g in finding.gates
-    ]  # fmt: skip
+    found = [Verdict.WAIVED if g.id in waived else writer.judged[g.id].verdict for g in finding.gates]
     return [(word, found.count(word)) for word in Verdict if word in found]
 
 
@@ -284,7 +300,7 @@ def disagreements(writer: Writer, finding: Finding, known_outside: Outside) -> l
 
 def _differences(writer: Writer, finding: Finding) -> Iterator[Disagreement]:
     for comparison in finding.comparisons:
-        difference = writer.view.compared(comparison, finding).difference if comparison.stated else None
+        difference = writer.compared[comparison.id].difference if comparison.stated else None
         if difference is not None and comparison.stated is not None and not difference.agrees(comparison.stated):
             title = comparison.title or comparison.id
             yield Disagreement(comparison.id, title, stated_text(comparison), "recomputed", difference.text)
@@ -292,7 +308,7 @@ def _differences(writer: Writer, finding: Finding) -> Iterator[Disagreement]:
 
 def _verdicts(writer: Writer, finding: Finding) -> Iterator[Disagreement]:
     for gate in finding.gates:
-        judged = writer.view.judged(gate, finding) if gate.stated is not None else None
+        judged = writer.judged[gate.id] if gate.stated is not None else None
         if judged is not None and judged.computed and judged.verdict is not gate.stated:
             found = f"{judged.verdict} ({judged.observed})"
             yield Disagreement(gate.id, gate.title or gate.id, str(gate.stated), "computed", found)

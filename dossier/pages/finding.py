@@ -11,17 +11,19 @@ from markupsafe import Markup
 
 from dossier.catalog.summary import classes_of
 from dossier.errors import RenderError
-from dossier.model.decision import Decision, StatedRole
+from dossier.model.decision import Decision
 from dossier.model.finding import Arm, Check, Finding, HardwareRelation, KeptFile, Links
 from dossier.model.vocabulary import MeasurementClass, Outcome, Role
 from dossier.pages.context import Site, links_of
-from dossier.pages.fields import Grid, Pairs, Writer, fields_of, figure, grid, html, moment, quiet, rest
-from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measured_in, measurement_grid
+from dossier.pages.fields import Pairs, Writer, fields_of, rest
+from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measurement_grid
+from dossier.pages.markup import figure, html, joined, moment, permalink, quiet
 from dossier.pages.outside import Became, Mention, Outside, outside
 from dossier.pages.places import Page, page_of
 from dossier.pages.populations import misses, population_groups
 from dossier.pages.prose import plain
 from dossier.pages.shell import SearchEntry
+from dossier.pages.tables import Grid, grid
 
 __all__ = ["finding_page", "outside"]
 
@@ -79,7 +81,7 @@ def finding_page(site: Site, finding_id: str) -> Page:
         **_rest(writer, finding, known),
     )  # fmt: skip
     text = plain(summary)
-    limits = view.plain("\n\n".join(limit.text for limit in finding.limits), finding)
+    limits = " ".join(view.plain(limit.text, finding) for limit in finding.limits)
     return Page(path, "Findings", finding.title, _cut(text), body, tuple(_search(path, finding, text, limits)))
 
 
@@ -120,7 +122,6 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
         "groups": population_groups(writer, finding),
         "missed": [(p, misses(writer, p)) for p in finding.populations if p.misses],
         "measurements": measurement_grid(writer, finding),
-        "measured_in": lambda measurement: measured_in(writer, measurement),
         "comparisons": comparison_grid(writer, finding),
         "gates": gate_grid(writer, finding, known),
         "tally": gate_tally(writer, finding, known),
@@ -128,7 +129,7 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
     }
 
 
-def _arms(writer: Writer, finding: Finding) -> Grid[Arm]:
+def _arms(writer: Writer, finding: Finding) -> Grid:
     names = {id(arm): name for name, arm in finding.arms.items()}
     return grid(
         writer, tuple(finding.arms.values()), ("name", *rest(Arm)), labels={"name": "Arm"},
@@ -152,7 +153,7 @@ def _decided(writer: Writer, finding: Finding, decision: Decision, known: Outsid
     lanes = [_lane_title(writer, model, lane) for lane in decision.lanes]
     facts: Pairs = [("Date", moment(decision.at or finding.date))]
     if lanes:
-        facts.append(("Lanes" if len(lanes) > 1 else "Lane", Markup(", ").join(lanes)))
+        facts.append(("Lanes" if len(lanes) > 1 else "Lane", html("%s", ", ".join(lanes))))
     facts += writer.facts(decision, but=("id", "outcome", "lanes", "at", "gate", "recipe"))
     if decision.human_approval is None and decision.outcome is Outcome.PROMOTE:
         facts.append(("Human approval", figure("not recorded")))
@@ -166,7 +167,7 @@ def _lane_title(writer: Writer, model: str, lane: str) -> str:
     return titles.get(lane, lane)
 
 
-def _stated_roles(writer: Writer, finding: Finding, known: Outside) -> Grid[StatedRole]:
+def _stated_roles(writer: Writer, finding: Finding, known: Outside) -> Grid:
     """What a source called each recipe, and what the decisions up to the finding's date make of it."""
     folded: dict[int, Role | None] = {
         id(s): role for s, role in zip(finding.stated_roles, known.folded, strict=True)
@@ -187,7 +188,12 @@ def _rest(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any]:
     restoration = finding.restoration
     return {
         "restored": writer.facts(restoration, but=("checks",)) if restoration is not None else [],
-        "checks": grid(writer, restoration.checks if restoration is not None else (), rest(Check, "what")),
+        "checks": grid(
+            writer,
+            restoration.checks if restoration is not None else (),
+            rest(Check, "what"),
+            head=("Check", lambda check: check.what),
+        ),
         "files": _files(writer, finding),
         "relations": grid(writer, finding.hardware, rest(HardwareRelation)),
         "backlinks": _by_word(known),
@@ -204,10 +210,10 @@ def _record(writer: Writer, finding: Finding) -> Pairs:
     ]
     facts: Pairs = [("Id", html("<code>%s</code>", finding.id)), ("Digest", writer.pin(digest))]
     facts += writer.facts(finding, ("notes", "redactions", "allowed_figures"))
-    return [*facts, ("Pins", html("<ul>%s</ul>", Markup("").join(pins)))] if pins else facts
+    return [*facts, ("Pins", html("<ul>%s</ul>", joined("", pins)))] if pins else facts
 
 
-def _files(writer: Writer, finding: Finding) -> Grid[KeptFile]:
+def _files(writer: Writer, finding: Finding) -> Grid:
     def place(file: KeptFile) -> Markup | None:
         if file.path is not None:
             href = f"{writer.view.root}artifacts/files/{finding.id}/{quote(file.path)}"
@@ -222,6 +228,7 @@ def _files(writer: Writer, finding: Finding) -> Grid[KeptFile]:
     more = rest(KeptFile, "id", "title", "path", "url", "private", *names)
     return grid(
         writer, finding.artifacts, (*names, *more), cells={"file": place},
+        head=("Artifact", lambda file: html("%s<br>%s", file.title or file.id, permalink(file.id))),
         labels={"file": ("File", "wide"), "bytes": "Size", "sha256": ("SHA-256", "wide")},
     )  # fmt: skip
 

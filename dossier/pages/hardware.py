@@ -12,10 +12,12 @@ from dossier.model.base import Part, Quantity
 from dossier.model.hardware import Gpu, Hardware, Host, Link, Resident
 from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
-from dossier.pages.fields import Pairs, Writer, grid, html, rest
+from dossier.pages.fields import Pairs, Writer, rest
+from dossier.pages.markup import html, joined
 from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
-from dossier.pages.records import finding_list, record_facts, record_search
+from dossier.pages.records import finding_list, record_facts, record_head, record_search
+from dossier.pages.tables import grid
 
 
 def hardware_page(site: Site, id_: str) -> Page:
@@ -28,10 +30,10 @@ def hardware_page(site: Site, id_: str) -> Page:
     writer = Writer(view)
     body = view.render(
         "hardware.html.j2", r=hardware, w=writer,
-        gpus=grid(writer, hardware.gpus, rest(Gpu, "name")),
-        links=grid(writer, hardware.links, rest(Link, "kind")),
+        gpus=grid(writer, hardware.gpus, rest(Gpu, "name"), head=("Card", lambda gpu: gpu.name)),
+        links=grid(writer, hardware.links, rest(Link, "kind"), head=("Link", lambda link: link.kind)),
         host=_host(writer, hardware), policy=writer.facts(hardware, ("reserve", "client")),
-        residents=grid(writer, hardware.co_resident, rest(Resident, "what")),
+        residents=grid(writer, hardware.co_resident, rest(Resident, "what"), head=("Service", lambda one: one.what)),
         recipes=list(recipes_on(site, id_)),
         findings=finding_list(writer, index_of(site).hardware.get(id_, [])), record=record_facts(writer, hardware),
     )  # fmt: skip
@@ -63,9 +65,10 @@ def hardware_index(site: Site) -> Page:
     used = index_of(site).hardware
     table = grid(
         writer, machines, ("cards", "links", "os", "virtualization", "recipes", "findings"),
+        head=record_head(view, "hardware", "Machine"),
         cells={
-            "cards": lambda h: Markup("<br>").join(_card(writer, gpu) for gpu in h.gpus) or None,
-            "links": lambda h: Markup("<br>").join(_state(writer, link) for link in h.links) or None,
+            "cards": lambda h: joined("<br>", [_card(writer, gpu) for gpu in h.gpus]) or None,
+            "links": lambda h: joined("<br>", [_state(writer, link) for link in h.links]) or None,
             "os": lambda h: h.host.os if isinstance(h.host, Host) else h.host,
             "virtualization": lambda h: h.host.virtualization if isinstance(h.host, Host) else None,
             "recipes": lambda h: sum(1 for _ in recipes_on(site, h.id)),
@@ -77,7 +80,7 @@ def hardware_index(site: Site) -> Page:
     )  # fmt: skip
     lede = "Machines as they were when something was measured on them."
     body = view.render(
-        "records.html.j2", title="Hardware", lede=lede, table=table, noun="machine", folder="hardware"
+        "records.html.j2", title="Hardware", lede=lede, table=table, noun="machine"
     )  # fmt: skip
     return Page("hardware/", "Hardware", "Hardware", lede, body)
 

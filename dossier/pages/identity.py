@@ -10,9 +10,11 @@ from dossier.errors import RenderError
 from dossier.model.identity import Artifact, Identity, Patch, PinnedFile, Runtime
 from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
-from dossier.pages.fields import Labels, Pairs, Writer, grid, html, rest
+from dossier.pages.fields import Pairs, Writer, rest
+from dossier.pages.markup import html, joined
 from dossier.pages.places import Page, page_of
-from dossier.pages.records import record_facts, record_search
+from dossier.pages.records import record_facts, record_head, record_search
+from dossier.pages.tables import Labels, grid
 
 _FILE: Labels = {"bytes": "Size", "sha256": ("SHA-256", "wide")}
 
@@ -30,7 +32,10 @@ def identity_page(site: Site, id_: str) -> Page:
         "identity.html.j2", r=identity, w=writer,
         artifacts=[_artifact(writer, artifact) for artifact in identity.artifacts],
         runtime=_runtime(writer, identity),
-        patches=grid(writer, runtime.patches if runtime is not None else (), rest(Patch, "what")),
+        patches=grid(
+            writer, runtime.patches if runtime is not None else (), rest(Patch, "what"),
+            head=("Patch", lambda patch: patch.what),
+        ),
         served=writer.facts(identity, ("served_name", "aliases", "template_sha256")),
         quantization=writer.facts(identity.quantization) if identity.quantization is not None else [],
         recipes=list(recipes_of(site, id_)), record=record_facts(writer, identity),
@@ -42,8 +47,9 @@ def identity_page(site: Site, id_: str) -> Page:
 def _artifact(writer: Writer, artifact: Artifact) -> tuple[Artifact, Pairs, object]:
     """An artifact, its facts, and the table of its files."""
     files = grid(
-        writer, artifact.files, ("bytes", "sha256", *rest(PinnedFile, "path", "bytes", "sha256")), labels=_FILE
-    )
+        writer, artifact.files, ("bytes", "sha256", *rest(PinnedFile, "path", "bytes", "sha256")),
+        head=("Path", lambda file: html("<code>%s</code>", file.path)), labels=_FILE,
+    )  # fmt: skip
     return artifact, writer.facts(artifact, but=("role", "name", "files")), files
 
 
@@ -74,7 +80,7 @@ def identity_index(site: Site) -> Page:
     identities = [found for id_ in site.catalog.ids("identities") if (found := site.catalog.identity(id_)) is not None]
 
     def revisions(identity: Identity) -> Markup:
-        return Markup("<br>").join(_short(writer, artifact) for artifact in identity.artifacts)
+        return joined("<br>", [_short(writer, artifact) for artifact in identity.artifacts])
 
     def image(identity: Identity) -> object:
         runtime = identity.runtime
@@ -83,6 +89,7 @@ def identity_index(site: Site) -> Page:
 
     table = grid(
         writer, identities, ("revisions", "engine", "image", "served_name", "recipes"),
+        head=record_head(view, "identities", "Identity"),
         cells={
             "revisions": revisions,
             "image": image,
@@ -94,8 +101,7 @@ def identity_index(site: Site) -> Page:
     )  # fmt: skip
     lede = "Every pin of what was served: weights, runtime, patches. Tags are notes, never pins."
     body = view.render(
-        "records.html.j2", title="Identities", lede=lede, table=table, noun=("identity", "identities"),
-        folder="identities",
+        "records.html.j2", title="Identities", lede=lede, table=table, noun=("identity", "identities")
     )  # fmt: skip
     return Page("identities/", "Identities", "Identities", lede, body)
 

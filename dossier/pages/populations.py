@@ -12,10 +12,12 @@ from dossier.derive.items import known
 from dossier.model.finding import Finding
 from dossier.model.vocabulary import MeasurementClass
 from dossier.model.workload import Excluded, Miss, Population
-from dossier.pages.fields import Grid, Labels, Writer, figure, grid, html, rest
+from dossier.pages.fields import Writer, rest
+from dossier.pages.markup import figure, html, joined, permalink
+from dossier.pages.tables import Grid, Labels, grid
 
 EXCLUDED = ("Excluded", "wide")
-_HEAD = ("id", "title", "class_", "probe", "suite", "repeat_of", "part_of", "provenance", "misses", "complete_parts")
+_TOLD = ("id", "title", "class_", "probe", "suite", "repeat_of", "part_of", "provenance", "misses", "complete_parts")
 _FIRST = (
     "arm", "passed", "planned", "completed", "failed", "not_run", "target", "target_tokens", "prompt_tokens",
     "output_tokens", "concurrency", "cache", "thinking", "path", "load", "rate",
@@ -29,15 +31,16 @@ class Group:
     """Populations of one class; `word` is None where no class is given."""
 
     word: MeasurementClass | None
-    grid: Grid[Population]
+    grid: Grid
 
 
 def population_groups(writer: Writer, finding: Finding) -> list[Group]:
     """One table a class, in the vocabulary's order; what has no class comes last."""
     by_id = {p.id: p for p in finding.populations}
-    ordered = list(_nested(finding.populations, by_id))
-    classes = [c for c in (*MeasurementClass, None) if any(_whole(p, by_id).class_ is c for p in ordered)]
-    return [Group(c, _grid(writer, [p for p in ordered if _whole(p, by_id).class_ is c])) for c in classes]
+    members: dict[MeasurementClass | None, list[Population]] = {}
+    for population in _nested(finding.populations, by_id):
+        members.setdefault(_whole(population, by_id).class_, []).append(population)
+    return [Group(c, _grid(writer, members[c], c)) for c in (*MeasurementClass, None) if c in members]
 
 
 def _nested(populations: Sequence[Population], by_id: dict[str, Population]) -> Iterator[Population]:
@@ -67,12 +70,34 @@ def _whole(population: Population, by_id: dict[str, Population]) -> Population:
     return population
 
 
-def _grid(writer: Writer, populations: list[Population]) -> Grid[Population]:
-    middle = rest(Population, *_HEAD, *_FIRST, *_LAST)
+def _grid(writer: Writer, populations: list[Population], word: MeasurementClass | None) -> Grid:
+    middle = rest(Population, *_TOLD, *_FIRST, *_LAST)
     return grid(
-        writer, populations, (*_FIRST, *middle, *_LAST), labels=_LABELS,
+        writer, populations, (*_FIRST, *middle, *_LAST), head=("Population", lambda p: _head(writer, p, word)),
+        labels=_LABELS,
         cells={"passed": lambda p: _passed(writer, p), "excluded": lambda p: exclusion(writer, p.excluded)},
     )  # fmt: skip
+
+
+def _head(writer: Writer, population: Population, word: MeasurementClass | None) -> Markup:
+    """What a row is about: its title and id, and all that sets it apart from the rows around it."""
+    p = population
+    within = html('<span class="dx-quiet" aria-hidden="true">↳</span> ') if p.part_of or p.repeat_of else ""
+    marks = [excluded_tag(p.excluded)]
+    marks += [html(" %s", writer.word(w)) for w in (p.provenance, p.class_ if p.class_ is not word else None) if w]
+    marks += [html('<br><span class="dx-unit">%s</span>', line) for line in _aside(writer, p)]
+    return html("%s%s<br>%s%s", within, p.title or p.id, permalink(p.id), joined("", marks))
+
+
+def _aside(writer: Writer, population: Population) -> Iterator[Markup | str]:
+    for label, value in writer.facts(population, ("probe", "suite")):
+        yield html("%s: %s", label.lower(), value)
+    if population.repeat_of:
+        yield html("repeat of %s", writer.item(population.repeat_of, population.repeat_of))
+    if population.part_of:
+        yield html("part of %s", writer.item(population.part_of, population.part_of))
+    if population.complete_parts is not None:
+        yield f"its parts {'make up the whole' if population.complete_parts else 'are not the whole'}"
 
 
 def _passed(writer: Writer, population: Population) -> Markup | None:
@@ -95,18 +120,26 @@ def ratio(passed: int, planned: int) -> Markup:
     return Markup(f'<span class="dx-fig dx-ratio">{text}{bar if planned else ""}</span>')  # noqa: S704  (numbers only)
 
 
+def excluded_tag(excluded: Excluded | None) -> Markup:
+    """The mark of a row whose figures feed nothing."""
+    if excluded is None:
+        return Markup()
+    return html(' <span class="dx-badge dx-status-no-promotion" title="%s">excluded</span>', excluded.reason.meaning)
+
+
 def exclusion(writer: Writer, excluded: Excluded | None) -> Markup | None:
     """The reason of an exclusion, what that means, from what it excludes, and its note."""
     if excluded is None:
         return None
-    scope = Markup(", ").join(excluded.classes) if excluded.classes else "everything"
+    scope = ", ".join(excluded.classes) if excluded.classes else "everything"
     note = writer.prose(excluded.note) if excluded.note else ""
     return html("<p>%s %s. Excluded from %s.</p>%s", writer.word(excluded.reason), excluded.reason.meaning, scope, note)
 
 
-def misses(writer: Writer, population: Population) -> Grid[Miss]:
+def misses(writer: Writer, population: Population) -> Grid:
     """The requests of a population that did not pass, one a row; the kind heads the row."""
     return grid(
-        writer, population.misses, ("count", *rest(Miss, "kind", "count")), labels={"count": "Times"},
+        writer, population.misses, ("count", *rest(Miss, "kind", "count")), head=("Kind", lambda m: m.kind),
+        labels={"count": "Times"},
         cells={"count": lambda m: m.count if m.count != 1 else None},
     )  # fmt: skip

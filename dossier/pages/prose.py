@@ -41,26 +41,34 @@ _FORGED = re.compile(f"[{_OPEN}{_CLOSE}\x00-\x08\x0b\x0c\x0e-\x1f]")
 _ODD = r"\n\\`*_\[\]<>&~!|#\"\x00-\x1f\x7f-\xa0" + _OPEN + _CLOSE
 _PLAIN = re.compile(rf"[^\W\d_](?:[^{_ODD}]*[^\s{_ODD}])?")
 _REFERENCE = re.compile(r"\[\[([^\[\]\n]{1,200})\]\]")
+_TAG = re.compile(r'<(?:[^">]|"[^"]*")*>')
+_END = re.compile(r"</(?:p|li|td|th|h\d|pre|tr)>|<br>")
 
 
 def prose(text: str, resolve: Resolve) -> Markup:
     """Render Markdown blocks: paragraphs, lists, tables, code, headings from the third level down."""
-    if _PLAIN.fullmatch(text):
-        return Markup(f"<p>{text}</p>\n")  # noqa: S704  (nothing in it is markup)
+    if (line := _simple(text, resolve)) is not None:
+        return Markup(f"<p>{line}</p>\n")  # noqa: S704
     return _render(text, resolve, _PARSER.render)
 
 
 def inline(text: str, resolve: Resolve) -> Markup:
     """Render one line of Markdown, without a paragraph around it."""
-    if _PLAIN.fullmatch(text):
-        return Markup(text)  # noqa: S704  (nothing in it is markup)
+    if (line := _simple(text, resolve)) is not None:
+        return Markup(line)  # noqa: S704
     return _render(text, resolve, _PARSER.renderInline)
 
 
-def plain(markup: str) -> str:
-    """The words of some HTML, for a description or the search index: no tags, single spaces."""
-    spaced = re.sub(r"(</(?:p|li|td|th|h\d|pre|tr)>|<br>)", r"\1 ", str(markup))
-    return " ".join(html.unescape(nh3.clean(spaced, tags=set())).split())
+def plain(markup: Markup) -> str:
+    """The words of rendered prose, for a description or the search index: no tags, single spaces."""
+    return " ".join(html.unescape(_TAG.sub("", _END.sub(" ", str(markup)))).split())
+
+
+def _simple(text: str, resolve: Resolve) -> str | None:
+    """A line with no markup but references, finished; None for any other text."""
+    if _PLAIN.fullmatch(_REFERENCE.sub("x", text)):
+        return _REFERENCE.sub(lambda match: resolve(match[1].strip()), text)
+    return None
 
 
 def _render(text: str, resolve: Resolve, render: Callable[[str, EnvType], str]) -> Markup:

@@ -13,10 +13,12 @@ from dossier.model.identity import Identity, Runtime
 from dossier.model.recipe import Recipe
 from dossier.model.vocabulary import Outcome
 from dossier.pages.context import LaneRole, Site
-from dossier.pages.fields import Pairs, Writer, grid, html
+from dossier.pages.fields import Pairs, Writer
+from dossier.pages.markup import html, joined
 from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
-from dossier.pages.records import finding_list, record_facts, record_search
+from dossier.pages.records import finding_list, record_facts, record_head, record_search
+from dossier.pages.tables import grid
 
 _TOLD = ("schema_", "id", "title", "notes", "sources", "identity", "hardware", "derived_from")
 
@@ -112,14 +114,15 @@ def recipe_index(site: Site) -> Page:
 
     def roles(recipe: Recipe) -> Markup | None:
         made = [html("%s %s", writer.word(r.standing.role), r.lane.title) for r in site.roles(recipe.id)]
-        return Markup("<br>").join(made) or None
+        return joined("<br>", made) or None
 
     used = index_of(site).recipes
     table = grid(
         writer, list(_recipes(site)), ("roles", "context_tokens", "concurrency", "identity", "hardware", "used"),
+        head=record_head(view, "recipes", "Recipe"),
         cells={"roles": roles, "used": lambda r: len(used.get(r.id, []))},
         labels={"roles": ("Role now, by lane", "wide"), "used": ("Findings", "num"), "identity": ("Identity", "mid")},
     )  # fmt: skip
     lede = "Everything that was set to start a service. A role is never written in a recipe: it follows from decisions."
-    body = view.render("records.html.j2", title="Recipes", lede=lede, table=table, noun="recipe", folder="recipes")
+    body = view.render("records.html.j2", title="Recipes", lede=lede, table=table, noun="recipe")
     return Page("recipes/", "Recipes", "Recipes", lede, body)

@@ -9,8 +9,10 @@ from markupsafe import Markup
 from dossier.catalog.summary import Summary
 from dossier.model.base import Record
 from dossier.pages.context import View
-from dossier.pages.fields import Grid, Pairs, Writer, grid, html, moment
+from dossier.pages.fields import Pairs, Writer
+from dossier.pages.markup import html, joined, moment
 from dossier.pages.shell import SearchEntry
+from dossier.pages.tables import Cell, Grid, grid
 
 
 def record_facts(writer: Writer, record: Record) -> Pairs:
@@ -26,14 +28,24 @@ def record_search(view: View, path: str, record: Record) -> tuple[SearchEntry, .
     return (SearchEntry(path, str(getattr(record, "title", record.id)), f"{record.id} {notes}".strip()),)
 
 
-def finding_list(writer: Writer, summaries: Sequence[Summary]) -> Grid[Summary]:
+def record_head(view: View, folder: str, label: str) -> tuple[str, Cell]:
+    """The head of an index's rows: a record's title, linked, and its id."""
+
+    def head(record: Record) -> Markup:
+        link = html('<a href="%s">%s</a>', view.href(folder, record.id), getattr(record, "title", record.id))
+        return html('%s<br><span class="dx-unit">%s</span>', link, record.id)
+
+    return label, head
+
+
+def finding_list(writer: Writer, summaries: Sequence[Summary]) -> Grid:
     """Findings in date order, newest first."""
     return grid(
         writer, summaries[::-1], ("date", "finding", "kind", "provenance", "classes"), ids=[""] * len(summaries),
         cells={
             "date": lambda s: moment(s.date),
             "finding": lambda s: writer.view.link("findings", s.id),
-            "classes": lambda s: Markup(" ").join(writer.word(c) for c in s.classes),
+            "classes": lambda s: joined(" ", [writer.word(c) for c in s.classes]),
         },
         labels={"finding": ("Finding", "wide"), "classes": ("Classes", "wide")},
     )  # fmt: skip

@@ -1,0 +1,46 @@
+"""Small pieces of HTML made in Python, where a page holds so many of them that a template would be slow."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from html import escape as escaped
+
+from markupsafe import Markup
+
+from dossier.derive.format import when
+
+
+def html(template: str, *values: object) -> Markup:
+    """Markup from a literal template with `%s` and values, which are escaped unless they are markup already."""
+    return Markup(template % tuple([safe(value) for value in values]))  # noqa: S704  (the values are escaped)
+
+
+def safe(value: object) -> str:
+    """Any value as HTML, for f-strings that are all ours but for such values."""
+    # `str.__str__` takes the text out of a Markup, whose own methods escape whatever they touch, slowly.
+    return str.__str__(value) if isinstance(value, Markup) else escaped(str(value))
+
+
+def joined(between: str, pieces: list[Markup]) -> Markup:
+    """Pieces of markup in one, with literal markup between them."""
+    return Markup(between.join(pieces))  # noqa: S704  (all of it is markup)
+
+
+def figure(text: str) -> Markup:
+    """A formatted figure that does not break over lines."""
+    return html('<span class="dx-fig">%s</span>', text)
+
+
+def quiet(text: str) -> Markup:
+    """Words of less weight."""
+    return html('<span class="dx-quiet">%s</span>', text)
+
+
+def moment(value: date | datetime) -> Markup:
+    """A day, or a UTC time."""
+    return html('<time class="dx-date" datetime="%s">%s</time>', value.isoformat(), when(value))
+
+
+def permalink(item_id: str) -> Markup:
+    """The id of an item, linked to its own row."""
+    return html('<a class="dx-quiet dx-unit" href="#i-%s">%s</a>', item_id, item_id)

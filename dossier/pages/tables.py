@@ -1,0 +1,125 @@
+"""Tables of parts of records, a row each: only the columns that at least one row fills."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from markupsafe import Markup
+
+from dossier.model.base import Part
+from dossier.pages.fields import Field, Writer, fields_of
+from dossier.pages.markup import html, joined, safe
+from dossier.pages.places import anchor
+
+_MID, _WIDE = 24, 80
+_ABSENT = '<span class="dx-quiet" title="not recorded">—</span>'
+_REPEATED = (str, int)
+"""Types of values that stand in many rows of one column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """A finished table without its frame: how many rows, the cells of its head, and the rows."""
+
+    count: int
+    head: Markup
+    rows: Markup
+
+
+Column = tuple[str, str]
+"""(label, kind)"""
+Labels = Mapping[str, str | Column]
+"""Name -> label, or label and kind."""
+Cell = Callable[[Any], object]
+"""Makes the value of a cell from a part; None leaves it empty."""
+
+
+def grid(
+    writer: Writer, parts: Sequence[Part], names: Sequence[str], *, head: tuple[str, Cell] | None = None,
+    cells: Mapping[str, Cell] | None = None, labels: Labels | None = None, ids: Sequence[str] = (),
+) -> Grid:  # fmt: skip
+    """A table of the named fields, without those that no part fills.
+
+    `head` is the label of the column that heads each row, and makes its content. `cells` says what to show for a name,
+    which then need not be a field; `labels` gives other labels, or label and kind; `ids` are the fragments of the rows,
+    which are else those of the parts' own ids.
+    """
+    if not parts:
+        return Grid(0, Markup(), Markup())
+    special, named = cells or {}, labels or {}
+    plan, filled = fields_of(type(parts[0])), _filled(parts)
+    heads, columns = _heading(parts, head)
+    for name in names:
+        cell, field = special.get(name), plan.get(name)
+        if cell is None and name not in filled:
+            continue
+        raw = [cell(part) for part in parts] if cell else [getattr(part, name) for part in parts]
+        values = _shown(writer, raw, field)
+        if any(value is not None for value in values):
+            label, kind = _column(named.get(name), field, raw)
+            opening = f"<td{_class(kind)}>"
+            heads.append(html(f'<th scope="col"{_class(kind)}>%s</th>', label))
+            columns.append([f"{opening}{_ABSENT if value is None else value}</td>" for value in values])
+    marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
+    return Grid(len(parts), joined("", heads), _rows(marks, columns))
+
+
+def _heading(parts: Sequence[Part], head: tuple[str, Cell] | None) -> tuple[list[Markup], list[list[str]]]:
+    if head is None:
+        return [], []
+    label, cell = head
+    return [html('<th scope="col">%s</th>', label)], [[f'<th scope="row">{safe(cell(part))}</th>' for part in parts]]
+
+
+def _class(kind: str) -> str:
+    return f' class="dx-{kind}"' if kind else ""
+
+
+def _rows(marks: Sequence[str], columns: list[list[str]]) -> Markup:
+    opened = [f'<tr id="{safe(mark)}">' if mark else "<tr>" for mark in marks]
+    return Markup("\n".join("".join(row) + "</tr>" for row in zip(opened, *columns, strict=True)))  # noqa: S704
+
+
+def _filled(parts: Sequence[Part]) -> frozenset[str]:
+    """The fields that may have a value in some part."""
+    return _defaulted(type(parts[0])).union(*(part.model_fields_set for part in parts))
+
+
+@cache
+def _defaulted(kind: type[Part]) -> frozenset[str]:
+    """The fields that have a value even where none is given."""
+    fields = kind.model_fields.items()
+    return frozenset(name for name, info in fields if info.default_factory or info.default not in (None, ()))
+
+
+def _shown(writer: Writer, raw: Sequence[object], field: Field | None) -> list[Markup | None]:
+    """A column's values as markup, each of those that repeat made once."""
+    made: dict[tuple[type, object], Markup | None] = {}
+    shown: list[Markup | None] = []
+    for value in raw:
+        if isinstance(value, _REPEATED):
+            key = (type(value), value)
+            if key not in made:
+                made[key] = writer.value(value, field)
+            shown.append(made[key])
+        else:
+            shown.append(writer.value(value, field))
+    return shown
+
+
+def _column(named: str | Column | None, field: Field | None, raw: Sequence[object]) -> Column:
+    """Label and kind; a column of longer texts is kept from shrinking to one word a line."""
+    if isinstance(named, tuple):
+        return named
+    label, kind = named or (field.label if field else ""), field.kind if field else ""
+    longest = max(map(_length, raw)) if not kind else 0
+    return label, "wide" if longest > _WIDE else "mid" if longest > _MID else kind
+
+
+def _length(value: object) -> int:
+    if isinstance(value, tuple):
+        return sum(map(_length, value))
+    return len(value) if isinstance(value, str) and not isinstance(value, Markup) else 0
