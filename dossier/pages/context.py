@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
+from typing import Any
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -23,9 +24,18 @@ from dossier.model.finding import Finding
 from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison
 from dossier.model.subject import Lane, Subject
+from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.pages import prose as markdown
 from dossier.pages.markup import html
 from dossier.pages.places import anchor, page_of, root_of
+
+_BADGES: dict[type, str] = {
+    Provenance: "provenance",
+    MeasurementClass: "measurement_class",
+    Verdict: "verdict",
+    Role: "status",
+    Outcome: "status",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +105,11 @@ class Site:
         return {}
 
     @cached_property
+    def parts(self) -> Any:
+        """The macros of components.html.j2."""
+        return self.env.get_template("components.html.j2").module
+
+    @cached_property
     def badges(self) -> dict[tuple[type, str], Markup]:
         """The badges of words that a page has shown, each made once."""
         return {}
@@ -143,6 +158,18 @@ class View:
         if (folder, id_) not in self.site.titles:
             return escape(title)
         return html('<a href="%s">%s</a>', self.href(folder, id_), title)
+
+    def word(self, word: Word) -> Markup:
+        """A word of a closed list as a badge, with its meaning."""
+        badges, key = self.site.badges, (type(word), word.value)
+        if key not in badges:
+            badges[key] = getattr(self.site.parts, _BADGES.get(type(word), "tag"))(word)
+        return badges[key]
+
+    def unknown(self, why: Markup | str) -> Markup:
+        """`unknown: why`."""
+        made: Markup = self.site.parts.unknown(why)
+        return made
 
     def prose(self, text: str, finding: Finding | None = None) -> Markup:
         """Markdown blocks with references resolved as seen from a finding."""

@@ -23,7 +23,7 @@ from dossier.model.base import Mark, Part, Quantity, Range, Unknown
 from dossier.model.finding import Finding
 from dossier.model.gate import Requirement
 from dossier.model.measurement import Delta
-from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
+from dossier.model.vocabulary import Word
 from dossier.model.workload import Population
 from dossier.pages.context import View
 from dossier.pages.markup import figure, html, joined, moment, quiet
@@ -35,13 +35,6 @@ _CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstrea
 _RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
 _KINDS = {"prose": "wide", "formula": "mid", "item": "mid", "evidence": "mid", "recipes": "mid", "hardware": "mid"}
 _SPELLED = {"os": "OS", "cpu": "CPU", "cuda": "CUDA", "kv": "KV", "sha256": "SHA-256", "url": "address"}
-_BADGES: dict[type, str] = {
-    Provenance: "provenance",
-    MeasurementClass: "measurement_class",
-    Verdict: "verdict",
-    Role: "status",
-    Outcome: "status",
-}
 _DOT = ' <span class="dx-quiet" aria-hidden="true">·</span> '
 
 
@@ -98,10 +91,10 @@ class Writer:
         self.view = view
         self.finding = finding
 
-    @cached_property
+    @property
     def parts(self) -> Any:
         """The macros of components.html.j2."""
-        return self.view.site.env.get_template("components.html.j2").module
+        return self.view.site.parts
 
     @cached_property
     def compared(self) -> dict[str, Compared]:
@@ -186,15 +179,11 @@ class Writer:
 
     def unknown(self, value: Unknown) -> Markup:
         """`unknown: why`."""
-        made: Markup = self.parts.unknown(self.view.inline(value.unknown, self.finding))
-        return made
+        return self.view.unknown(self.view.inline(value.unknown, self.finding))
 
     def word(self, word: Word) -> Markup:
         """A word of a closed list, with its meaning."""
-        badges, key = self.view.site.badges, (type(word), word.value)
-        if key not in badges:
-            badges[key] = getattr(self.parts, _BADGES.get(type(word), "tag"))(word)
-        return badges[key]
+        return self.view.word(word)
 
     def pin(self, digits: str) -> Markup:
         """A digest or a revision, whole, to be copied."""

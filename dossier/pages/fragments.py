@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from dossier.catalog.summary import classes_of
 from dossier.derive.deltas import Difference
@@ -24,26 +24,16 @@ from dossier.model.vocabulary import MeasurementClass, Provenance
 from dossier.model.workload import Excluded, Population
 from dossier.pages.context import Site, View
 from dossier.pages.lanes import cited, label, show
+from dossier.pages.markup import html, joined
 
 UNCLASSED = "unclassed"
 _IN_SUMMARY = 4
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A measurement, an observation or a difference as one line."""
-
-    label: Markup | str
-    value: Markup | str
-    href: str
-    note: str = ""
-    excluded: Excluded | None = None
-    provenance: Provenance | None = None
+_EFFECTS = {"better": "better", "worse": "worse", "within": "within the band"}
 
 
 @dataclass(slots=True)
 class Row:
-    """A population with its figures, or figures that belong to none."""
+    """A population with its figures, each a list item, or figures that belong to none."""
 
     title: Markup | str
     href: str = ""
@@ -51,35 +41,38 @@ class Row:
     recipe: str | None = None
     passed: Markup | str = ""
     cell: str = ""
-    figures: list[Figure] = field(default_factory=list)
-    excluded: Excluded | None = None
+    figures: list[Markup] = field(default_factory=list)
+    excluded: Markup | str = ""
     provenance: Provenance | None = None
+
+    @property
+    def listed(self) -> Markup:
+        """The figures as a list."""
+        return html('<ul class="dx-plain">\n%s</ul>', joined("", self.figures)) if self.figures else Markup()
 
 
 @dataclass(frozen=True, slots=True)
 class Side:
     """One side of a comparison."""
 
-    label: Markup | str
     value: str
-    href: str
-    arm: str
+    cell: Markup
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A comparison with both sides resolved; `effect` is better, worse, within or neutral."""
+    """A comparison with both sides resolved; `cell` shows the difference."""
 
     comparison: Comparison
+    href: str
     title: Markup | str
     candidate: Side
     baseline: Side
     difference: str
     computed: bool
-    effect: str
     stated: str
-    agrees: bool
-    excluded: Excluded | None
+    cell: Markup
+    excluded: Markup
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +93,15 @@ def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]
     if finding is None:
         return {}
     macros: Any = site.env.get_template("model_finding.html.j2").module
+    compared, origin, limits = list(pairs(view, finding)), macros.origin(view, finding), macros.limits(view, finding)
+    differing = [pair for pair in compared if pair.comparison.stated_differs]
+    causes = [(failure, show(view, failure.cause, finding)) for failure in finding.failures]
     found = {
-        "review": macros.review(view, finding),
-        "comparisons": macros.comparisons(view, finding, list(pairs(view, finding))),
-        "failures": macros.failures(view, finding, [(f, show(view, f.cause, finding)) for f in finding.failures]),
-        "limits": macros.limits(view, finding),
-        "discrepancies": macros.discrepancies(
-            view, finding, [p for p in pairs(view, finding) if p.comparison.stated_differs]
-        ),
+        "review": macros.review(view, finding, limits),
+        "comparisons": macros.comparisons(view, finding, origin, compared),
+        "failures": macros.failures(view, finding, origin, causes),
+        "limits": limits,
+        "discrepancies": macros.discrepancies(view, finding, origin, differing),
     }
     for class_, rows in evidence(view, finding):
         found[f"evidence:{class_}"] = macros.evidence(view, finding, rows, in_summary(rows))
@@ -143,7 +137,8 @@ def evidence(view: View, finding: Finding) -> Iterator[tuple[str, list[Row]]]:
         owner = measurement.population or ""
         class_ = str(measurement.class_ or class_of.get(owner, UNCLASSED))
         _place(rows, class_, owner, class_of).figures.append(_figure(view, finding, measurement))
-    for part in (*finding.observations, *(c for c in finding.comparisons if c.class_)):
+    others: list[Observation | Comparison] = [*finding.observations, *(c for c in finding.comparisons if c.class_)]
+    for part in others:
         class_ = str(part.class_ or UNCLASSED)
         _place(rows, class_, "", class_of).figures.append(_other(view, finding, part))
     order = [*map(str, MeasurementClass), UNCLASSED]
@@ -167,7 +162,7 @@ def _row(view: View, finding: Finding, population: Population) -> Row:
         recipe=arm.recipe if arm is not None and isinstance(arm.recipe, str) else None,
         passed=passed(view, population, finding),
         cell=_cell(population),
-        excluded=population.excluded,
+        excluded=excluded(view, finding, population.excluded),
         provenance=population.provenance,
     )
 
@@ -195,27 +190,40 @@ def _cell(population: Population) -> str:
     return ", ".join(form.format(display(v)) for v, form in texts if v is not None and not isinstance(v, Unknown))
 
 
-def _figure(view: View, finding: Finding, measurement: Measurement) -> Figure:
-    about = "≈ " if measurement.approximate else ""
+def _figure(view: View, finding: Finding, measurement: Measurement) -> Markup:
     value = show(view, measurement.value, finding)
+    if isinstance(measurement.value, Quantity) and measurement.approximate:
+        value = html("≈ %s", value)
     n = f"n = {measurement.n}" if isinstance(measurement.n, int) else ""
-    return Figure(
-        label=label(view, Item(finding, "measurement", measurement)),
-        value=about + value if isinstance(measurement.value, Quantity) else value,
-        href=view.href("findings", finding.id, measurement.id),
-        note=", ".join(text for text in (n, measurement.per, measurement.when) if text),
-        excluded=measurement.excluded,
-        provenance=measurement.provenance,
-    )
+    note = ", ".join(text for text in (n, measurement.per, measurement.when) if text)
+    return _line(view, Item(finding, "measurement", measurement), value, note)
 
 
-def _other(view: View, finding: Finding, part: Observation | Comparison) -> Figure:
-    href = view.href("findings", finding.id, part.id)
-    name = label(view, Item(finding, "", part))
+def _other(view: View, finding: Finding, part: Observation | Comparison) -> Markup:
     if isinstance(part, Comparison):
-        return Figure(name, difference_text(part, view.compared(part, finding)), href, excluded=part.excluded)
-    at = display(part.at) if part.at is not None else ""
-    return Figure(name, part.value or "", href, note=at, provenance=part.provenance)
+        return _line(view, Item(finding, "", part), difference_text(part, view.compared(part, finding)), "")
+    return _line(view, Item(finding, "", part), part.value or "", display(part.at) if part.at is not None else "")
+
+
+def _line(view: View, item: Item, value: Markup | str, note: str) -> Markup:
+    """A figure as a list item: what it is, its value linked to its row, and what sets it apart."""
+    part = item.part
+    link = _link(view.href("findings", item.finding.id, item.id), value, "record")
+    provenance, why = getattr(part, "provenance", None), getattr(part, "excluded", None)
+    more = [html(' <span class="dx-quiet">%s</span>', note)] if note else []
+    more += [html(" %s", view.word(provenance))] if provenance and provenance != item.finding.provenance else []
+    more += [html(" %s", excluded(view, item.finding, why))] if why else []
+    return html("<li>%s %s%s</li>\n", label(view, item), link, joined("", more))
+
+
+def excluded(view: View, finding: Finding, why: Excluded | None) -> Markup:
+    """Why something is excluded, and from what; nothing where it is not."""
+    if why is None:
+        return Markup()
+    scope = f" (from {', '.join(why.classes)})" if why.classes else ""
+    note = html(' <span class="dx-quiet">%s</span>', view.inline(why.note, finding)) if why.note else ""
+    words = f"excluded: {why.reason.replace('-', ' ')}{scope}"
+    return html('<span class="dx-tag" title="%s">%s</span>%s', why.reason.meaning, words, note)
 
 
 def in_summary(rows: Iterable[Row]) -> str:
@@ -229,19 +237,39 @@ def pairs(view: View, finding: Finding) -> Iterator[Pair]:
     """Every comparison of a finding."""
     for comparison in finding.comparisons:
         result = view.compared(comparison, finding)
-        difference, stated = result.difference, comparison.stated
+        href = view.href("findings", finding.id, comparison.id)
         yield Pair(
             comparison=comparison,
+            href=href,
             title=comparison.title or _metric_name(result.metric, comparison),
             candidate=_side(view, result.candidate, comparison.candidate),
             baseline=_side(view, result.baseline, comparison.baseline),
             difference=difference_text(comparison, result),
             computed=result.computed,
-            effect=_effect(result, comparison),
             stated=stated_text(comparison),
-            agrees=difference is None or stated is None or difference.agrees(stated),
-            excluded=comparison.excluded,
+            cell=_difference(view, comparison, result, href),
+            excluded=excluded(view, finding, comparison.excluded),
         )
+
+
+def _difference(view: View, comparison: Comparison, result: Compared, href: str) -> Markup:
+    """The computed difference with what it means, and the stated one; or why there is none."""
+    difference, stated = result.difference, comparison.stated
+    if difference is None:
+        if stated is None:
+            return view.unknown("neither values nor a difference are recorded")
+        link = html('<a class="dx-fig" href="%s">%s</a>', href, stated_text(comparison))
+        return html('%s<br><span class="dx-quiet">stated only</span>', link)
+    effect = _effect(result, comparison)
+    words = html(' <span class="dx-effect">%s</span>', _EFFECTS[effect]) if effect in _EFFECTS else ""
+    link = html(
+        '<a class="dx-fig dx-delta dx-delta-%s" href="%s"><data value="%s">%s</data>%s</a>',
+        effect, href, difference.text, difference.text, words,
+    )  # fmt: skip
+    if stated is None:
+        return link
+    fault = "" if difference.agrees(stated) else ", which does not recompute"
+    return html('%s<br><span class="dx-quiet">stated %s%s</span>', link, stated_text(comparison), fault)
 
 
 def _metric_name(metric: Metric | None, comparison: Comparison) -> str:
@@ -250,7 +278,7 @@ def _metric_name(metric: Metric | None, comparison: Comparison) -> str:
 
 def _side(view: View, item: Item | None, target: str) -> Side:
     if item is None:
-        return Side(target, "", "", "")
+        return Side("", escape(target))
     part = item.part
     value = ""
     if isinstance(part, Measurement):
@@ -259,9 +287,15 @@ def _side(view: View, item: Item | None, target: str) -> Side:
         value = fraction(part) if known(part.planned) is not None else ""
     arm_id = getattr(part, "arm", None) or ""
     arm = item.finding.arms.get(arm_id)
-    return Side(
-        label(view, item), value, view.href("findings", item.finding.id, item.id), (arm and arm.title) or arm_id
-    )
+    name = (arm and arm.title) or arm_id
+    above = html('<span class="dx-quiet">%s</span><br>', name) if name else ""
+    href = view.href("findings", item.finding.id, item.id)
+    return Side(value, html("%s%s", above, _link(href, value, label(view, item))))
+
+
+def _link(href: str, value: Markup | str, words: Markup | str) -> Markup:
+    """A figure, or words where there is none, linked to its row."""
+    return html('<a class="dx-fig" href="%s">%s</a>' if value else '<a href="%s">%s</a>', href, value or words)
 
 
 def _effect(result: Compared, comparison: Comparison) -> str:
