@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from dossier.checks import run  # noqa: F401  (the rules register)
+from dossier.checks.published import WHY
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES
 
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -62,14 +63,14 @@ def _family(family: str, text: str) -> Iterator[RuleDoc]:
     default = data.pop("examples_in", "")
     for name, entry in data.items():
         rule_id = f"{family}/{name}"
-        place = entry.get("file", default)
+        place = entry.get("in", default)
         yield RuleDoc(rule_id, _why(rule_id, entry), _example(entry["bad"], place), _example(entry["good"], place))
 
 
 def _why(rule_id: str, entry: Mapping[str, Any]) -> str:
     """A registered rule says why itself; one that stands in the reader or the models is described here."""
     rule = RECORD_RULES.get(rule_id) or CATALOG_RULES.get(rule_id)
-    return " ".join(str(entry.get("why") or (rule.why if rule else "")).split())
+    return " ".join(str(entry.get("why") or (rule.why if rule else WHY.get(rule_id, ""))).split())
 
 
 def _example(given: str | Mapping[str, str | None], place: str) -> Example:
