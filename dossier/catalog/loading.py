@@ -63,7 +63,8 @@ def _read(item: Found, sha: str, data: bytes, catalog: Catalog) -> Entry | None:
     if record is not None:
         if not isinstance(record, FOLDERS[item.folder]):
             told = f"a {record.SCHEMA} record belongs in {record.FOLDER}/"
-            problems = [Problem(item.shown, 1, 1, "schema/folder", told)]
+            mark = document.locate(("schema",))
+            problems = [Problem(item.shown, mark.line, mark.column, "schema/folder", told)]
         elif record.id != item.stem:
             told = f"id is {record.id!r} but the file is named {item.stem!r}; make them equal"
             mark = document.locate(("id",))

@@ -44,7 +44,7 @@ class Mark:
 _SLUG = re.compile(r"[a-z0-9]+(?:[._-][a-z0-9]+)*")
 _COUNT = re.compile(r"0|[1-9][0-9]{0,14}")
 _FIGURE = re.compile(r"[+\-−]?(?:0|[1-9][0-9]{0,17})(?:\.[0-9]{1,17})?")
-_QUANTITY = re.compile(rf"({_FIGURE.pattern})(?:\s*([^\s0-9.+\-−][^\n]{{0,30}}))?")
+_QUANTITY = re.compile(rf"({_FIGURE.pattern})(?:\s*((?![eE][+\-]?[0-9])[^\s0-9.+\-−][^\n]{{0,30}}))?")
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:\.[0-9]{1,6})?)?Z")
 # Names that Windows keeps for devices: a page or folder of that name could not be checked out there.

@@ -47,6 +47,8 @@ def parse_record(document: Document, path: str) -> tuple[Record | None, list[Pro
 
 def _problems(error: ValidationError, kind: type[Record], document: Document, path: str) -> Iterator[Problem]:
     for item in error.errors(include_url=False):
+        if item["type"] == "too_short" and item["input"]:
+            continue  # counted without the items that are refused for themselves
         place = _place(item["loc"], document.data)
         rule, message, at_key = _explain(item, place, kind)
         mark = document.locate(place, key=at_key)
@@ -101,6 +103,8 @@ def _explain(item: Any, place: Path, kind: type[Record]) -> tuple[str, str, bool
         allowed = str(item["ctx"].get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")
         message = f"{shown} is not one of: {', '.join(allowed)}{_nearest(str(seen), allowed)}"
         return "schema/choice", message, False
+    if what == "too_short":
+        return "schema/value", "the list is empty; give at least one", False
     return "schema/value", f"{item['msg']} (seen: {shown})", False
 
 
