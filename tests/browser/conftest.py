@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import sync_playwright
 from style_guide import HOSTILE, PATH, PROJECT, style_guide_body
 
 from dossier.pages.shell import SearchEntry, build_shells
@@ -52,12 +53,11 @@ def base_url(site):
     server.server_close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    if CHROMIUM is None:
-        pytest.skip("no Chromium on this machine")
-    with playwright.sync_playwright() as driver:
+    # One a module: the driver keeps an event loop running in this thread, and other tests start their own.
+    assert CHROMIUM is not None, "no Chromium here: run tests/browser/install-chromium.sh, or set DOSSIER_CHROMIUM"
+    with sync_playwright() as driver:
         chromium = driver.chromium.launch(
             executable_path=CHROMIUM,
             args=[

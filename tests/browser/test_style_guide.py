@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from style_guide import PATH
 
 pytestmark = pytest.mark.browser
@@ -27,9 +28,8 @@ def test_the_page_itself_never_scrolls_sideways(open_page, width):
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_axe_finds_nothing(open_page, scheme, width):
-    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     page = open_page(width=width, scheme=scheme).page
-    found = axe.Axe().run(page).response["violations"]
+    found = Axe().run(page).response["violations"]
     assert [(each["id"], [node["html"][:120] for node in each["nodes"]]) for each in found] == []
 
 
