@@ -205,7 +205,7 @@ def _label(state: LaneState, event: Event, name: str) -> Iterator[Fault]:
             told = f"{name} is current in lane {state.lane} on {event.day}; promote another first, or withdraw it"
             yield _fault(event, "decisions/current", f"{outcome}: {told}")
             return
-        state.current = state.promoted = None
+        state.current = state.promoted = state.confirmed = None
     if name == state.rollback and outcome in _ENDS_ROLLBACK:
         state.rollback = state.rolled = None
     if name != state.rollback:

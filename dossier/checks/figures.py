@@ -42,7 +42,14 @@ def unit_of_the_metric(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 def _limit_unit(index: int, gate: Gate, finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     item = resolve(gate.subject, finding, catalog.finding) if gate.subject else None
     limit = gate.require.limit if gate.require else None
-    if item is None or limit is None or not isinstance(item.part, Measurement):
+    if item is None or limit is None:
+        return
+    if isinstance(item.part, Comparison):
+        unit = item.part.stated.unit if item.part.stated is not None else "%"
+        if limit.unit != unit:
+            told = f"a limit in {limit.unit or 'no unit'} cannot judge {item.id}, a difference in {unit}"
+            yield Wrong(("gates", index, "require"), told)
+    if not isinstance(item.part, Measurement):
         return
     value = item.part.value
     if isinstance(value, Quantity) and in_unit(value, limit.unit, catalog.metric(item.part.metric)) is None:

@@ -56,7 +56,7 @@ def _met(subject: Item, require: Requirement, find: Find, metrics: Metrics) -> t
 
 def _population_met(part: Population, require: Requirement) -> bool | None:
     passed, planned = known(part.passed), known(part.planned)
-    if not isinstance(passed, int) or not isinstance(planned, int):
+    if not isinstance(passed, int) or not isinstance(planned, int) or planned == 0:
         return None
     if require.test is Test.ALL:
         return passed == planned
