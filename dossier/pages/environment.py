@@ -12,6 +12,8 @@ from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
+from dossier.pages.markup import pin
+
 SHORT_DIGEST = 12
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
 
@@ -68,6 +70,7 @@ def environment(project: Path) -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
+    made.globals["pin"] = pin
     return made
 
 

@@ -26,7 +26,7 @@ from dossier.model.measurement import Delta
 from dossier.model.vocabulary import Word
 from dossier.model.workload import Population
 from dossier.pages.context import View
-from dossier.pages.markup import figure, html, joined, moment, quiet
+from dossier.pages.markup import figure, html, joined, moment, pin, quiet
 
 Pairs = list[tuple[str, Markup]]
 
@@ -187,8 +187,7 @@ class Writer:
 
     def pin(self, digits: str) -> Markup:
         """A digest or a revision, whole, to be copied."""
-        made: Markup = self.parts.digest_full(digits, "git" if len(digits) == 40 else "sha256")
-        return made
+        return pin(digits, "git" if len(digits) == 40 else "sha256")
 
     def prose(self, text: str) -> Markup:
         """Markdown blocks."""

@@ -21,7 +21,7 @@ from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
 from dossier.pages.fields import Writer, label_of, rest
-from dossier.pages.markup import figure, html, joined, moment, permalink, quiet
+from dossier.pages.markup import figure, html, joined, moment, permalink, quiet, safe
 from dossier.pages.outside import Outside, Waiver
 from dossier.pages.populations import EXCLUDED, excluded_tag, exclusion
 from dossier.pages.tables import Grid, Labels, grid
@@ -158,9 +158,9 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
     )
     elsewhere = item.finding is not writer.finding and item.finding.id != getattr(writer.finding, "id", "")
     arm = getattr(item.part, "arm", None)
-    notes = [html("%s", arm)] if arm else []
+    notes = [safe(arm)] if arm else []
     notes += [moment(item.finding.date)] if elsewhere else []
-    return html("%s<br>%s", link, quiet(joined(", ", notes))) if notes else link
+    return html('%s<br><span class="dx-quiet">%s</span>', link, joined(", ", notes)) if notes else link
 
 
 def _computed(result: Compared) -> Markup | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import date, datetime
 from html import escape as escaped
 
@@ -22,9 +23,9 @@ def safe(value: object) -> str:
     return str.__str__(value) if isinstance(value, Markup) else escaped(str(value))
 
 
-def joined(between: str, pieces: list[Markup]) -> Markup:
-    """Pieces of markup in one, with literal markup between them."""
-    return Markup(between.join(pieces))  # noqa: S704  (all of it is markup)
+def joined(between: str, pieces: Iterable[str]) -> Markup:
+    """Pieces of HTML in one, with literal HTML between them."""
+    return Markup(between.join(pieces))  # noqa: S704  (all of it is HTML already)
 
 
 def figure(text: str) -> Markup:
@@ -40,6 +41,16 @@ def quiet(text: str) -> Markup:
 def moment(value: date | datetime) -> Markup:
     """A day, or a UTC time."""
     return html('<time class="dx-date" datetime="%s">%s</time>', value.isoformat(), when(value))
+
+
+def pin(digest: str, algorithm: str = "sha256") -> Markup:
+    """A digest or a revision, whole, to be copied."""
+    digits = digest.removeprefix("sha256:")
+    return html(
+        '<span class="dx-digest dx-digest-full"><span class="dx-unit">%s</span> <code>%s</code>'
+        '<button class="dx-copy" type="button" data-copy="%s" aria-label="Copy %s %s" hidden></button></span>',
+        algorithm, digits, digits, algorithm, digits[:12],
+    )  # fmt: skip
 
 
 def permalink(item_id: str) -> Markup:
