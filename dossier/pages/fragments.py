@@ -28,6 +28,8 @@ from dossier.pages.markup import html, joined
 
 UNCLASSED = "unclassed"
 _IN_SUMMARY = 4
+_OPTIONAL = ("arm", "cell", "figures", "excluded")
+"""Columns that a table of populations has only where a row fills them."""
 _EFFECTS = {"better": "better", "worse": "worse", "within": "within the band"}
 
 
@@ -104,7 +106,9 @@ def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]
         "discrepancies": macros.discrepancies(view, finding, origin, differing),
     }
     for class_, rows in evidence(view, finding):
-        found[f"evidence:{class_}"] = macros.evidence(view, finding, rows, in_summary(rows))
+        counted, loose = [row for row in rows if row.href], [row for row in rows if not row.href]
+        filled = [name for name in _OPTIONAL if any(getattr(row, name) for row in counted)]
+        found[f"evidence:{class_}"] = macros.evidence(view, finding, counted, loose, filled, in_summary(rows))
     for decision in finding.decisions:
         named = list(cited(view, decision, finding))
         found[f"decision:{decision.id}"] = macros.decision(
@@ -260,11 +264,11 @@ def _difference(view: View, comparison: Comparison, result: Compared, href: str)
             return view.unknown("neither values nor a difference are recorded")
         link = html('<a class="dx-fig" href="%s">%s</a>', href, stated_text(comparison))
         return html('%s<br><span class="dx-quiet">stated only</span>', link)
-    effect = _effect(result, comparison)
+    effect, text = _effect(result, comparison), difference.text
     words = html(' <span class="dx-effect">%s</span>', _EFFECTS[effect]) if effect in _EFFECTS else ""
     link = html(
         '<a class="dx-fig dx-delta dx-delta-%s" href="%s"><data value="%s">%s</data>%s</a>',
-        effect, href, difference.text, difference.text, words,
+        effect, href, text, text, words,
     )  # fmt: skip
     if stated is None:
         return link
