@@ -67,6 +67,21 @@ def test_a_reference_is_what_the_caller_says():
     assert prose("gain [[decode-120k]] here", refer) == '<p>gain <a href="#decode-120k">decode-120k</a> here</p>\n'
 
 
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("Up [[a]] at 4K; [[b]].", 'Up <a href="#a">a</a> at 4K; <a href="#b">b</a>.'),
+        ("[[a]] [[ b ]]", '<a href="#a">a</a> <a href="#b">b</a>'),
+        ("[[a]](b) *c*", '<a href="#a">a</a>(b) <em>c</em>'),
+        ("Up [[a]] < 5", 'Up <a href="#a">a</a> &lt; 5'),
+        ("[[a]]: b", '<a href="#a">a</a>: b'),
+    ],
+)
+def test_references_among_words(text, html):
+    assert prose(text, refer) == f"<p>{html}</p>\n"
+    assert inline(text, refer) == html
+
+
 def test_a_reference_in_code_is_text():
     assert inline("`[[x]]`", refer) == "<code>[[x]]</code>"
 
