@@ -12,7 +12,7 @@ from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
 
-from dossier.pages.markup import pin
+from dossier.pages.markup import permalink, pin
 
 SHORT_DIGEST = 12
 _UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB")
@@ -70,7 +70,7 @@ def environment(project: Path) -> Environment:
         auto_reload=False,
     )
     made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
-    made.globals["pin"] = pin
+    made.globals |= {"permalink": permalink, "pin": pin}
     return made
 
 
