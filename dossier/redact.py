@@ -273,9 +273,10 @@ def _decoded(text: str) -> str:
 
 
 _WRAP = re.compile(r"\\?(?:\r?\n|\\n)[ \t]*")
-_JOINED = re.compile(r"(?=[\w.:\n-]*[0-9])[A-Za-z0-9_.:-]+\\?\n[A-Za-z0-9_-]")
+# Each word is tried once, from its beginning: a long one without an end must not cost its length squared.
+_JOINED = re.compile(r"(?<![A-Za-z0-9_.:-])(?=[\w.:\n-]{0,400}[0-9])[A-Za-z0-9_.:-]+\\?\n[A-Za-z0-9_-]")
 _SHORTEST = 19  # the shortest token of the table
-_LONG_LINE = re.compile(rf"[A-Za-z0-9+/_-]{{40,}}{_WRAP.pattern}[A-Za-z0-9+/_-]")
+_LONG_LINE = re.compile(rf"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{{40,}}{_WRAP.pattern}[A-Za-z0-9+/_-]")
 
 
 def _wrapped(text: str) -> Iterator[Leak]:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from dossier.cache import Cache
 from dossier.catalog import Key
-from dossier.catalog.summary import dump
+from dossier.catalog.summary import Summary, dump
 from dossier.digest import sha256_hex
+from dossier.fold import Event
 from dossier.pages.artifacts import artifact_index
 from dossier.pages.catalogue import catalogue
 from dossier.pages.context import Site
@@ -24,6 +25,7 @@ from dossier.pages.home import home_page
 from dossier.pages.identity import identity_index, identity_page
 from dossier.pages.methodology import methodology_page
 from dossier.pages.model import dossier_fragments, model_page, models_index
+from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
 from dossier.pages.recipe import recipe_index, recipe_page
 from dossier.pages.rules import described_rules, rule_page, rule_path
@@ -63,6 +65,35 @@ class Keys:
         others = sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
         return self.of(list(self.summaries.items()), others)
 
+    @cached_property
+    def recipes(self) -> str:
+        """Of all recipes and models: which recipe uses what, and what they are called."""
+        return self.of(sorted((*key, v) for key, v in self.records.items() if key[0] in {"recipes", "models"}))
+
+    def around(self, folder: str, id_: str) -> str:
+        """Of what a page of a record shows beyond that record: the findings it lists and the roles of its recipes."""
+        index = index_of(self.site)
+        if folder == "recipes":
+            events = [(e.finding, e.index, self.summaries[e.finding]) for e in self._events.get(id_, ())]
+            return self.of(_heads(index.recipes.get(id_, [])), events, repr(self.site.roles(id_)))
+        if folder == "hardware":
+            return self.of(_heads(index.hardware.get(id_, [])), self._roles)
+        return self._roles
+
+    @cached_property
+    def _roles(self) -> str:
+        """Of the role of every recipe in every lane now."""
+        return self.of([(recipe, repr(self.site.roles(recipe))) for recipe in self.site.catalog.ids("recipes")])
+
+    @cached_property
+    def _events(self) -> dict[str, list[Event]]:
+        found: dict[str, list[Event]] = {}
+        for state in self.site.catalog.now.lanes.values():
+            for event in state.events:
+                for name in {event.decision.recipe, event.decision.rollback} - {None}:
+                    found.setdefault(str(name), []).append(event)
+        return found
+
     def of(self, *parts: object) -> str:
         """One digest of several parts, of the templates and of this code."""
         return sha256_hex(json.dumps([self.stamp, *parts], sort_keys=True, default=str).encode())
@@ -75,6 +106,11 @@ def stamp(project: Path) -> str:
         for file in sorted(folder.rglob("*.j2")) if folder.is_dir() else ():
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
+
+
+def _heads(summaries: list[Summary]) -> list[str]:
+    """What a list of findings shows of each."""
+    return [repr((s.id, s.title, s.date, s.kind, s.provenance, s.classes)) for s in summaries]
 
 
 def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
@@ -99,7 +135,7 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id))
     for folder, one in (("recipes", recipe_page), ("identities", identity_page), ("hardware", hardware_page)):
         for id_ in catalog.ids(folder):
-            key = keys.of(folder, keys.records[folder, id_], keys.all)
+            key = keys.of(folder, keys.records[folder, id_], keys.recipes, keys.around(folder, id_))
             yield Planned(page_of(folder, id_), key, partial(one, site, id_))
     for id_ in catalog.ids("models"):
         ids = [s.id for s in catalog.dated if id_ in s.models]

@@ -87,6 +87,15 @@ def _edit(file: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new), "utf-8")
 
 
+def _decide_otherwise(project: Path) -> None:
+    _edit(project / "evidence/findings/2026-01-20-second.yaml", "outcome: no-promotion", "outcome: reject")
+
+
+def _retitle(project: Path) -> None:
+    _edit(project / "evidence/recipes/demo-a.yaml", "title: ", "title: Another ")
+    assert dossier(project, "pin", "evidence").returncode == 0
+
+
 CHANGES = {
     "a finding's summary": lambda p: _edit(
         p / "evidence/findings/2026-01-25-hearsay.yaml", "summary:", "summary: Edited."
@@ -95,6 +104,8 @@ CHANGES = {
         p / "evidence/findings/2026-01-10-first.yaml", "title:", "title: Other"
     ),
     "a model's name": lambda p: _edit(p / "evidence/models/demo.yaml", "name:", "name: Renamed"),
+    "an outcome": _decide_otherwise,
+    "a recipe's title": _retitle,
     "a deleted finding": lambda p: (p / "evidence/findings/2026-01-25-hearsay.yaml").unlink(),
 }
 

@@ -270,3 +270,9 @@ def test_a_token_is_found_in_any_text(before, after):
 def test_over_lines_after_a_line_that_ends_in_a_word(before):
     text = f"{before}\n{GITHUB[:20]}\n{GITHUB[20:]}\n"
     assert redact(text) == f"{before}\n[redacted secret]\n"
+
+
+@pytest.mark.parametrize("word", ["a", "a1", "a-", "A/", "1.", "@", "=", "a\n", "ab:"])
+def test_a_megabyte_of_one_word_is_read_in_one_go(word):
+    """Each of these once cost the square of its length: this test would not end."""
+    find(word * (1_000_000 // len(word)))
