@@ -26,9 +26,7 @@ _TABLE: Final = (
     " PRIMARY KEY (namespace, key))"
 )
 _CREATE: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE}"
-_READ: Final = (
-    "SELECT key, checksum, value FROM entry WHERE namespace = ? AND key IN (SELECT value FROM json_each(?))"
-)
+_READ: Final = "SELECT key, checksum, value FROM entry WHERE namespace = ? AND key IN (SELECT value FROM json_each(?))"
 _WRITE: Final = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)"
 _PRUNE: Final = (
     "DELETE FROM entry WHERE namespace = ? AND key NOT IN (SELECT value FROM json_each(?))"
@@ -52,6 +50,11 @@ class Cache:
         self._connection: sqlite3.Connection | None = None
         if path is not None and _may_use(path):
             self._open(path)
+
+    @property
+    def folder(self) -> Path | None:
+        """A folder beside the file, for what is kept as files; None where nothing is kept."""
+        return None if self._path is None else self._path.with_suffix(".files")
 
     def __enter__(self) -> Self:
         return self

@@ -127,7 +127,7 @@ def render(project: Path, evidence: str, cache: Cache) -> Report:
     report = Report(check_catalog(catalog, cache), records=len(catalog.entries))
     if not report.published:
         return report
-    site = Site(catalog, environment(project))
+    site = Site(catalog, environment(project, cache.folder))
     pages = [planned.make() for planned in plan(site, Keys(site, stamp(project)), cache)]
     texts = {page.path: as_markdown(page.section, page.title, page.description, page.body) for page in pages}
     write_mkdocs_tree(project, project / "build", texts)
@@ -149,7 +149,7 @@ def _open_tree(work: Path) -> Tree:
 def _fill(
     project: Path, catalog: Catalog, shells: Shells, tree: Tree, cache: Cache, progress: Progress
 ) -> tuple[int, int]:
-    site = Site(catalog, environment(project))
+    site = Site(catalog, environment(project, cache.folder))
     keys = Keys(site, stamp(project))
     shell_key = keys.of(shells.folder.name)
     planned = list(plan(site, keys, cache))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from decimal import Decimal
 from pathlib import Path
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
 from dossier.pages.markup import permalink, pin
 
@@ -58,8 +58,11 @@ def short_digest(value: str) -> str:
     return value.removeprefix("sha256:")[:SHORT_DIGEST]
 
 
-def environment(project: Path) -> Environment:
-    """The environment that renders every derived page of the project."""
+def environment(project: Path, compiled: Path | None = None) -> Environment:
+    """The environment that renders every derived page of the project.
+
+    `compiled` is a folder of the user's own in which compiled templates are kept between runs.
+    """
     made = Environment(
         loader=ChoiceLoader([FileSystemLoader(folder) for folder in template_folders(project)]),
         autoescape=True,
@@ -68,6 +71,7 @@ def environment(project: Path) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=False,
         auto_reload=False,
+        bytecode_cache=_kept_in(compiled) if compiled is not None else None,
     )
     made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
     made.globals |= {"permalink": permalink, "pin": pin}
@@ -76,3 +80,12 @@ def environment(project: Path) -> Environment:
 
 def _whole(amount: int) -> str:
     return f"{amount:,d}".replace("-", "\N{MINUS SIGN}")
+
+
+def _kept_in(folder: Path) -> FileSystemBytecodeCache | None:
+    """A cache of compiled templates; None where the folder cannot be made: a cache is a convenience."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError:
+        return None
+    return FileSystemBytecodeCache(str(folder))

@@ -56,8 +56,9 @@ class Keys:
 
     @cached_property
     def summaries(self) -> dict[str, str]:
-        """Of every finding's summary."""
-        return {s.id: sha256_hex(dump(s)) for s in self.site.catalog.dated}
+        """Of every finding's summary: what indexes and timelines show of it, which is not its digest."""
+        bare = (s.model_copy(update={"digest": ""}) for s in self.site.catalog.dated)
+        return {s.id: sha256_hex(dump(s)) for s in bare}
 
     @cached_property
     def all(self) -> str:
@@ -139,7 +140,8 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
             yield Planned(page_of(folder, id_), key, partial(one, site, id_))
     for id_ in catalog.ids("models"):
         ids = [s.id for s in catalog.dated if id_ in s.models]
-        key = keys.of("model", keys.all, [keys.records["findings", finding] for finding in ids])
+        shown = [(keys.records["findings", i], keys.summaries[i], repr(outside(site, i))) for i in ids]
+        key = keys.of("model", keys.records["models", id_], keys.recipes, shown, repr(site.newest))
         fragments = partial(_fragments, site, keys, cache, page_of("models", id_))
         yield Planned(page_of("models", id_), key, partial(model_page, site, id_, fragments))
 
