@@ -8,7 +8,37 @@ from datetime import date, timedelta
 from pathlib import Path
 
 MODELS = 20
-_WORDS = ["candidate", "baseline", "arm", "route", "prompt", "decode", "prefill", "memory", "window", "cache", "draft", "engine", "template", "router", "client", "retrieval", "answer", "budget", "token", "stream", "reserve", "gate", "bounded", "matched", "retained", "measured", "visible", "long", "short"]
+_WORDS = [
+    "candidate",
+    "baseline",
+    "arm",
+    "route",
+    "prompt",
+    "decode",
+    "prefill",
+    "memory",
+    "window",
+    "cache",
+    "draft",
+    "engine",
+    "template",
+    "router",
+    "client",
+    "retrieval",
+    "answer",
+    "budget",
+    "token",
+    "stream",
+    "reserve",
+    "gate",
+    "bounded",
+    "matched",
+    "retained",
+    "measured",
+    "visible",
+    "long",
+    "short",
+]
 
 
 def write_evidence(folder: Path, count: int, seed: int = 7) -> None:

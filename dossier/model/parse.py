@@ -103,9 +103,8 @@ def _explain(item: Any, place: Path, kind: type[Record]) -> tuple[str, str, bool
         allowed = str(item["ctx"].get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")
         message = f"{shown} is not one of: {', '.join(allowed)}{_nearest(str(seen), allowed)}"
         return "schema/choice", message, False
-    if what == "too_short":
-        return "schema/value", "the list is empty; give at least one", False
-    return "schema/value", f"{item['msg']} (seen: {shown})", False
+    empty = "the list is empty; give at least one"
+    return "schema/value", empty if what == "too_short" else f"{item['msg']} (seen: {shown})", False
 
 
 def _nearest(word: str, words: Any) -> str:
