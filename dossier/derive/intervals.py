@@ -6,6 +6,7 @@ Everything here follows from counts or is stated in the record; nothing is estim
 from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 
 from dossier.derive.format import NBSP, number, signed, with_unit
 from dossier.derive.items import Find, known, resolve
@@ -17,6 +18,11 @@ from dossier.stats import Bounds, Difference, clopper_pearson, least_n, newcombe
 
 _LEVEL = f"95{NBSP}%"
 _QUANTILES = {Statistic.MEDIAN: 50, Statistic.P90: 90, Statistic.P95: 95, Statistic.P99: 99}
+
+
+# The same few counts come again and again over a site.
+_ranks = cache(order_ranks)
+_exact = cache(clopper_pearson)
 
 
 def pass_counts(population: Population) -> tuple[int, int] | None:
@@ -31,7 +37,7 @@ def pass_counts(population: Population) -> tuple[int, int] | None:
 def population_bounds(population: Population) -> Bounds | None:
     """The exact 95 % interval (Clopper-Pearson) of the pass rate, as shares of one."""
     counts = pass_counts(population)
-    return clopper_pearson(*counts) if counts is not None else None
+    return _exact(*counts) if counts is not None else None
 
 
 def population_interval(population: Population) -> str | None:
@@ -53,7 +59,7 @@ def measurement_interval(measurement: Measurement, population: Population | None
     n = known(measurement.n) if measurement.n is not None else known(population.completed) if population else None
     if percent is None or not isinstance(n, int) or n < 1:
         return None
-    ranks = order_ranks(n, percent)
+    ranks = _ranks(n, percent)
     if ranks is not None:
         return f"{_LEVEL} interval: values {ranks.low} to {ranks.high} of {number(n)}"
     least = least_n(percent, two_sided=True)

@@ -11,6 +11,7 @@ from markupsafe import Markup
 from dossier.derive.deltas import Difference, resolved_digits
 from dossier.derive.format import number, with_unit
 from dossier.derive.gates import Judged
+from dossier.derive.intervals import comparison_interval, measurement_interval
 from dossier.derive.items import Compared, Item, display, known, stated_text
 from dossier.derive.show import shown
 from dossier.model.base import Quantity
@@ -23,7 +24,7 @@ from dossier.model.workload import Population
 from dossier.pages.fields import Writer, label_of, rest
 from dossier.pages.markup import figure, html, joined, moment, permalink, quiet, safe
 from dossier.pages.outside import Outside, Waiver
-from dossier.pages.populations import EXCLUDED, excluded_tag, exclusion
+from dossier.pages.populations import EXCLUDED, beside, excluded_tag, exclusion
 from dossier.pages.tables import Grid, Labels, grid
 
 
@@ -54,6 +55,7 @@ def measurement_grid(writer: Writer, finding: Finding) -> Grid:
         head=("Measurement", lambda m: _measurement_head(writer, m)), labels={"origin": "From", "excluded": EXCLUDED},
         cells={
             "value": lambda m: value_of(writer, m),
+            "n": lambda m: beside(writer.value(m.n), None if m.interval else measurement_interval(m)),
             "interval": lambda m: _interval(m.interval, _unit(m.value)) if m.interval else None,
             "origin": lambda m: _origin(writer, m.origin) if m.origin else None,
             "excluded": lambda m: exclusion(writer, m.excluded),
@@ -121,13 +123,20 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid:
             "metric": lambda c: _metric(writer, c, results[c.id]),
             "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
             "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
-            "computed": lambda c: _computed(results[c.id]),
+            "computed": lambda c: beside(_computed(results[c.id]), _rates(writer, c)),
             "stated": lambda c: _stated(c, results[c.id]),
             "interval": lambda c: _interval(c.interval, _unit(results[c.id].difference)) if c.interval else None,
             "band": lambda c: _band(c, results[c.id].difference),
             "excluded": lambda c: exclusion(writer, c.excluded),
         },
     )  # fmt: skip
+
+
+def _rates(writer: Writer, comparison: Comparison) -> str | None:
+    """The interval of a difference of two pass rates, where the comparison states none of its own."""
+    if comparison.interval is not None or comparison.metric != "pass_rate" or writer.finding is None:
+        return None
+    return comparison_interval(comparison, writer.finding, writer.view.site.catalog.finding)
 
 
 def _item_head(part: Comparison | Gate) -> Markup:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from dossier.derive.format import number
+from dossier.derive.intervals import population_interval
 from dossier.derive.items import known
 from dossier.model.finding import Finding
 from dossier.model.vocabulary import MeasurementClass
@@ -104,8 +105,15 @@ def _passed(writer: Writer, population: Population) -> Markup | None:
     """`58/60` with a bar; without a planned count `58 of ?`; the reason where it is not known."""
     passed, planned = known(population.passed), known(population.planned)
     if isinstance(passed, int) and isinstance(planned, int):
-        return ratio(passed, planned)
+        return beside(ratio(passed, planned), population_interval(population))
     return figure(f"{number(passed)}/?") if isinstance(passed, int) else writer.value(population.passed)
+
+
+def beside(shown: Markup | None, interval: str | None) -> Markup | None:
+    """A figure with the interval that so many requests allow under it."""
+    return (
+        shown if shown is None or interval is None else html('%s<br><span class="dx-unit">%s</span>', shown, interval)
+    )
 
 
 def ratio(passed: int, planned: int) -> Markup:
