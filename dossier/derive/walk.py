@@ -31,12 +31,26 @@ class Pointer:
     in_prose: bool = False
 
 
-def marked(part: Part) -> Iterator[tuple[Place, str, Mark]]:
+Marked = tuple[Place, str, Mark]
+
+
+@dataclass(slots=True)
+class _Walked:
+    """A record and what was found in it; rule after rule asks for that of one record."""
+
+    part: Part | None = None
+    texts: tuple[Marked, ...] = ()
+    pointers: tuple[Pointer, ...] | None = None
+
+
+_LATEST = _Walked()
+
+
+def marked(part: Part) -> tuple[Marked, ...]:
     """Every text of a record whose field carries a mark; a reason for the unknown counts as prose."""
-    for name, key, mark in _plan(type(part)):
-        value = getattr(part, name)
-        if value is not None:
-            yield from _inside(value, (key,), mark)
+    if _LATEST.part is not part:
+        _LATEST.part, _LATEST.texts, _LATEST.pointers = part, tuple(_marked(part)), None
+    return _LATEST.texts
 
 
 def prose(part: Part) -> Iterator[tuple[Place, str]]:
@@ -46,17 +60,21 @@ def prose(part: Part) -> Iterator[tuple[Place, str]]:
 
 def pointers(part: Part) -> tuple[Pointer, ...]:
     """Everything that a record points at, in fields and in prose."""
-    # Rule after rule asks for those of one record.
-    if not (_LATEST and _LATEST[0][0] is part):
-        _LATEST[:] = [(part, tuple(_pointers(part)))]
-    return _LATEST[0][1]
+    texts = marked(part)
+    if _LATEST.pointers is None:
+        _LATEST.pointers = tuple(_pointers(texts))
+    return _LATEST.pointers
 
 
-_LATEST: list[tuple[Part, tuple[Pointer, ...]]] = []
+def _marked(part: Part) -> Iterator[Marked]:
+    for name, key, mark in _plan(type(part)):
+        value = getattr(part, name)
+        if value is not None:
+            yield from _inside(value, (key,), mark)
 
 
-def _pointers(part: Part) -> Iterator[Pointer]:
-    for place, text, mark in marked(part):
+def _pointers(texts: tuple[Marked, ...]) -> Iterator[Pointer]:
+    for place, text, mark in texts:
         if mark.target in {"prose", "formula"}:
             if "[[" in text:
                 yield from (_from_prose(place, found) for _, found in references(text))
@@ -78,14 +96,14 @@ def _from_item(place: Place, text: str, mark: Mark) -> Pointer:
     return Pointer(place, text, mark.target, found.folder, found.record, found.item, mark.kinds)
 
 
-def _inside(value: Any, place: Place, mark: Mark | None) -> Iterator[tuple[Place, str, Mark]]:
+def _inside(value: Any, place: Place, mark: Mark | None) -> Iterator[Marked]:
     if isinstance(value, str):
         if mark is not None:
             yield place, value, mark
     elif isinstance(value, Unknown):
         yield (*place, "unknown"), value.unknown, _PROSE
     elif isinstance(value, Part):
-        for inner, text, found in marked(value):
+        for inner, text, found in _marked(value):
             yield (*place, *inner), text, found
     elif isinstance(value, tuple):
         for index, item in enumerate(value):
