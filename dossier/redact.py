@@ -276,6 +276,7 @@ _WRAP = re.compile(r"\\?(?:\r?\n|\\n)[ \t]*")
 # Each word is tried once, from its beginning: a long one without an end must not cost its length squared.
 _JOINED = re.compile(r"(?<![A-Za-z0-9_.:-])(?=[\w.:\n-]{0,400}[0-9])[A-Za-z0-9_.:-]+\\?\n[A-Za-z0-9_-]")
 _SHORTEST = 19  # the shortest token of the table
+_ENOUGH = 64
 _LONG_LINE = re.compile(rf"(?<![A-Za-z0-9+/_-])([A-Za-z0-9+/_-]{{40,}}){_WRAP.pattern}[A-Za-z0-9+/_-]")
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
@@ -304,7 +305,8 @@ def _may_wrap(text: str) -> bool:
         head = words[0]
         if len(tail) + len(head) >= _SHORTEST and head[-1] != ":" and _JOINED.search(f"{tail}\n{head}"):
             return True
-        tail = tail + head if len(words) == 1 else words[-1]
+        # Enough of the word to know it as long: a file of short lines must not cost its length squared.
+        tail = (tail + head if len(words) == 1 else words[-1])[-_ENOUGH:]
     return False
 
 
