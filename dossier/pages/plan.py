@@ -142,18 +142,25 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         ids = [s.id for s in catalog.dated if id_ in s.models]
         shown = [(keys.records["findings", i], keys.summaries[i], repr(outside(site, i))) for i in ids]
         key = keys.of("model", keys.records["models", id_], keys.recipes, shown, repr(site.newest))
-        fragments = partial(_fragments, site, keys, cache, page_of("models", id_))
-        yield Planned(page_of("models", id_), key, partial(model_page, site, id_, fragments))
+        yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_, ids))
 
 
-def _fragments(site: Site, keys: Keys, cache: Cache, path: str, finding_id: str) -> Mapping[str, str]:
-    """A finding's contributions to a dossier, from the cache where neither it nor what it shows has changed."""
-    family = f"fragment/{code_stamp()}"
-    key = keys.of(path, keys.records["findings", finding_id], repr(outside(site, finding_id)))
-    cached = cache.get_many(family, [key])
-    if key in cached:
-        found: dict[str, str] = json.loads(cached[key])
-        return found
-    made = dossier_fragments(site, site.view(path), finding_id)
-    cache.put_many(family, {key: json.dumps(made).encode()})
-    return made
+def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str, ids: list[str]) -> Page:
+    """A dossier. A finding's contributions come from the cache where neither it nor what it shows has changed."""
+    family, path = f"fragment/{code_stamp()}", page_of("models", model_id)
+    wanted = {i: keys.of(path, keys.records["findings", i], repr(outside(site, i))) for i in ids}
+    known = cache.get_many(family, wanted.values())
+    fresh: dict[str, bytes] = {}
+
+    def fragments(finding_id: str) -> Mapping[str, str]:
+        key = wanted[finding_id]
+        if key in known:
+            found: dict[str, str] = json.loads(known[key])
+            return found
+        made = dossier_fragments(site, site.view(path), finding_id)
+        fresh[key] = json.dumps(made).encode()
+        return made
+
+    page = model_page(site, model_id, fragments)
+    cache.put_many(family, fresh)
+    return page
