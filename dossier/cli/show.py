@@ -13,8 +13,9 @@ from dossier.catalog import Catalog, load_catalog
 from dossier.cli.project import find_evidence, key_of, open_cache
 from dossier.derive.gates import judge
 from dossier.derive.items import compared, difference_text, display, fraction
+from dossier.derive.show import in_words
 from dossier.errors import UsageError
-from dossier.model.base import Part, Record, Unknown
+from dossier.model.base import Record, Unknown
 from dossier.model.finding import Finding
 
 _HEAD = (
@@ -46,19 +47,20 @@ def show(record_id: str, evidence: str) -> None:
         raise UsageError(f"{folder}/{id_} cannot be shown until `dossier check` finds no problem in it")
     console = Console(highlight=False)
     console.print(f"[bold]{folder}/{id_}[/]  [dim]{catalog.entries[folder, id_].digest}[/]")
-    console.print(_head(record))
+    console.print(_head(record, catalog))
     tables = _of_finding(record, catalog) if isinstance(record, Finding) else _roles(id_, catalog)
     for table in tables:
         if table.row_count:
             console.print(table)
 
 
-def _head(record: Record) -> Table:
+def _head(record: Record, catalog: Catalog) -> Table:
+    here = record if isinstance(record, Finding) else None
     grid = Table.grid(padding=(0, 2))
     for name in _HEAD:
         value = getattr(record, name, None)
-        if value not in {None, ""} if not isinstance(value, tuple | Part) else value:
-            grid.add_row(f"[dim]{name}[/]", escape(_text(value)))
+        if value:
+            grid.add_row(f"[dim]{name}[/]", escape(in_words(_text(value), here, catalog.finding)))
     return grid
 
 

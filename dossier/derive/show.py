@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from dossier.derive.gates import judge
-from dossier.derive.items import Find, Item, compared, difference_text, display, field_of, fraction
+from dossier.derive.items import Find, Item, compared, difference_text, display, field_of, fraction, look_up
+from dossier.derive.references import Reference, references
 from dossier.model.base import Part
+from dossier.model.finding import Finding
 from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison, Measurement
 from dossier.model.workload import Population
@@ -54,3 +57,16 @@ _SHOW: dict[str, Callable[[Item, Find], str]] = {
     "comparison": _show_comparison,
     "gate": _show_gate,
 }
+
+
+def in_words(text: str, here: Finding | None, find: Find) -> str:
+    """Prose for a terminal: each reference as what it shows, a record as its words or its id."""
+
+    def replaced(match: re.Match[str], reference: Reference) -> str:
+        found = look_up(reference.text, here, find)
+        words = shown(*found, find) if found is not None else None
+        return reference.words or words or reference.record or match[0]
+
+    for match, reference in references(text):
+        text = text.replace(match[0], replaced(match, reference))
+    return text
