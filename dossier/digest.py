@@ -26,11 +26,11 @@ def canonical(data: object) -> bytes:
     Decimals and dates must already be text. Raises ValueError for what has no canonical form: NaN, an
     infinity, an integer beyond 2^53 - 1, a lone surrogate, a key that is not text, any other type.
     """
-    if _is_plain(data):
-        try:
+    try:
+        if _is_plain(data):
             return _compact(data).encode()
-        except UnicodeEncodeError:  # a lone surrogate: let the library name it
-            pass
+    except (TypeError, UnicodeEncodeError):  # a key that is not text, a lone surrogate: let the library name it
+        pass
     return rfc8785.dumps(data)  # type: ignore[arg-type]  # it refuses what it cannot write
 
 
@@ -68,10 +68,16 @@ def _is_plain(data: object) -> bool:
     It does unless numbers need ECMAScript's form, or keys might sort differently by UTF-16 unit than by
     code point.
     """
-    if isinstance(data, str) or data is None or data is True or data is False:
-        return True
-    if isinstance(data, dict):
-        return all(isinstance(key, str) and key.isascii() and _is_plain(data[key]) for key in data)
-    if isinstance(data, list | tuple):
-        return all(map(_is_plain, data))
-    return type(data) is int and -_MAX_INTEGER <= data <= _MAX_INTEGER
+    pending = [data]
+    for item in pending:  # it grows on the way, which takes less time than recursion
+        if isinstance(item, str) or item is None or item is True or item is False:
+            continue
+        if isinstance(item, dict):
+            if not all(map(str.isascii, item)):
+                return False
+            pending += item.values()
+        elif isinstance(item, list | tuple):
+            pending += item
+        elif type(item) is not int or not -_MAX_INTEGER <= item <= _MAX_INTEGER:
+            return False
+    return True

@@ -14,6 +14,7 @@ import string
 from bisect import bisect_right
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -180,7 +181,7 @@ _ADDRESSES = (
           re.compile(r"(?<![\w.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254"
                      r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)"), _is_address),
     _Rule("private address", "a private network address", ("fe80:", "fc", "fd"),
-          re.compile(r"(?i)(?<![\w:])(?:fe80|f[cd][0-9a-f]{2}):(?:[0-9a-f]{0,4}:){1,7}[0-9a-f]{1,4}(?![\w:])")),
+          re.compile(r"[Ff](?<![\w:].)(?:[Ee]80|[CcDd][0-9A-Fa-f]{2}):(?:[0-9A-Fa-f]{0,4}:){1,7}[0-9A-Fa-f]{1,4}(?![\w:])")),
 )  # fmt: skip
 
 _PUBLIC_HOSTS = frozenset({"host.docker.internal", "gateway.docker.internal", "metadata.google.internal"})
@@ -231,15 +232,23 @@ RULES = tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
 _LONG = re.compile(r"[a-z0-9_.:-]{18,}")
+
+
+@lru_cache(maxsize=4)
+def _long_words(text: str) -> str:
+    """The words that can hold a token: few, and so searched in less time than the text."""
+    return " ".join([word for word in text.split() if len(word) >= 18])
+
+
 _INSIDE = frozenset(string.ascii_letters + string.digits + "_-")
 
 
 def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] | None = frozenset()) -> Iterator[Leak]:
     """Leaks in plain sight. A word may also begin at an edge; with None for edges it may begin anywhere."""
     lower = text.lower()
-    long_words = " ".join(_LONG.findall(lower))
+    long_words = " ".join(_LONG.findall(_long_words(text).lower()))
     for rule in rules:
-        if any(hint in (long_words if rule.alone else lower) for hint in rule.hints):
+        if _holds(long_words if rule.alone else lower, rule.hints):
             for match in rule.pattern.finditer(text):
                 start = match.start()
                 inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
@@ -247,19 +256,31 @@ def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] 
                     yield Leak(rule.name, *match.span(match.lastindex or 0), rule.what)
 
 
+def _holds(text: str, hints: tuple[str, ...]) -> bool:
+    for hint in hints:  # noqa: SIM110  (a generator would cost more than the searches)
+        if hint in text:
+            return True
+    return False
+
+
 _BASE64 = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,}={0,2}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _encoded(text: str) -> Iterator[Leak]:
-    for match in _BASE64.finditer(text):
-        if _HEX.fullmatch(match[0]):
-            continue
-        plain = _decoded(match[0])
-        readable = plain.isascii() and sum(c.isprintable() or c.isspace() for c in plain) == len(plain)
-        for leak in _direct(plain, _RULES if readable else _SECRETS):
-            yield Leak(leak.rule, *match.span(), f"{leak.what}, in Base64")
-            break
+    if any(_hidden(word) for word in _BASE64.findall(_long_words(text))):
+        for match in _BASE64.finditer(text):
+            if (leak := _hidden(match[0])) is not None:
+                yield Leak(leak.rule, *match.span(), f"{leak.what}, in Base64")
+
+
+def _hidden(word: str) -> Leak | None:
+    """The first leak in what a word is the Base64 of."""
+    if _HEX.fullmatch(word):
+        return None
+    plain = _decoded(word)
+    readable = plain.isascii() and sum(c.isprintable() or c.isspace() for c in plain) == len(plain)
+    return next(_direct(plain, _RULES if readable else _SECRETS), None)
 
 
 def _decoded(text: str) -> str:
@@ -272,7 +293,7 @@ def _decoded(text: str) -> str:
         return ""
 
 
-_WRAP = re.compile(r"\\?(?:\r?\n|\\n)[ \t]*")
+_WRAP = re.compile(r"(?:\n|\r\n|\\\r?\n|\\\\?n)[ \t]*")  # each form by its first character: found sooner
 # Each word is tried once, from its beginning: a long one without an end must not cost its length squared.
 _JOINED = re.compile(r"(?<![A-Za-z0-9_.:-])(?=[\w.:\n-]{0,400}[0-9])[A-Za-z0-9_.:-]+\\?\n[A-Za-z0-9_-]")
 _SHORTEST = 19  # the shortest token of the table
@@ -287,9 +308,11 @@ def _wrapped(text: str) -> Iterator[Leak]:
     if not encoded and not _may_wrap(text):
         return
     joined = _WRAP.sub("", text)
+    coded = list(_encoded(joined)) if encoded else []
+    if not coded and not any(_direct(joined, _SECRETS, None)):
+        return
     starts, places = _pieces(text)
-    leaks = [*_direct(joined, _SECRETS, set(starts)), *(_encoded(joined) if encoded else ())]
-    for leak in leaks:
+    for leak in (*_direct(joined, _SECRETS, set(starts)), *coded):
         first, last = (_place(offset, starts, places) for offset in (leak.start, leak.end - 1))
         if _WRAP.search(text, first, last):
             yield Leak(leak.rule, first, last + 1, f"{leak.what}, over several lines")

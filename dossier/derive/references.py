@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 REFERENCE = re.compile(r"\[\[([^\[\]|\n]{0,300})(?:\|([^\[\]\n]{0,300}))?\]\]")
 _CODE = re.compile(r"^(```+|~~~+).*?(?:^\1|\Z)|(?<!`)(`+)(?!`).+?(?<!`)\2(?!`)", re.MULTILINE | re.DOTALL)
 _DATED = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}-")
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """`[[item]]`, `[[finding-id#item]]`, `[[recipes/id]]`, `[[recipes/id#field]]`, each with `|words` or without."""
 
     text: str
