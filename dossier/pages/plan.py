@@ -31,6 +31,9 @@ from dossier.pages.recipe import recipe_index, recipe_page
 from dossier.pages.rules import described_rules, rule_page, rule_path
 from dossier.stamp import code_stamp
 
+_NEWEST = 30
+"""More findings than the home page shows as new."""
+
 
 @dataclass(frozen=True, slots=True)
 class Planned:
@@ -55,16 +58,18 @@ class Keys:
         return {key: catalog.dependency(key) for key in catalog.entries}
 
     @cached_property
-    def summaries(self) -> dict[str, str]:
-        """Of every finding's summary: what indexes and timelines show of it, which is not its digest."""
-        bare = (s.model_copy(update={"digest": ""}) for s in self.site.catalog.dated)
-        return {s.id: sha256_hex(dump(s)) for s in bare}
+    def heads(self) -> str:
+        """Of all records as indexes show them: of a finding neither its digest nor its prose."""
+        bare = (s.model_copy(update={"digest": "", "summary": "-"}) for s in self.site.catalog.dated)
+        others = sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
+        return self.of([sha256_hex(dump(s)) for s in bare], others)
 
     @cached_property
-    def all(self) -> str:
-        """Of all summaries and all other records."""
-        others = sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
-        return self.of(list(self.summaries.items()), others)
+    def decided(self) -> str:
+        """Of the findings that decide something and of what they cite, and of the newest ones."""
+        dated = self.site.catalog.dated
+        shown = [s.id for s in dated if s.decisions] + [s.id for s in dated[-_NEWEST:]]
+        return self.of([self.records["findings", id_] for id_ in shown])
 
     @cached_property
     def recipes(self) -> str:
@@ -75,7 +80,7 @@ class Keys:
         """Of what a page of a record shows beyond that record: the findings it lists and the roles of its recipes."""
         index = index_of(self.site)
         if folder == "recipes":
-            events = [(e.finding, e.index, self.summaries[e.finding]) for e in self._events.get(id_, ())]
+            events = [(e.index, self.records["findings", e.finding]) for e in self._events.get(id_, ())]
             return self.of(_heads(index.recipes.get(id_, [])), events, repr(self.site.roles(id_)))
         if folder == "hardware":
             return self.of(_heads(index.hardware.get(id_, [])), self._roles)
@@ -117,18 +122,18 @@ def _heads(summaries: list[Summary]) -> list[str]:
 def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     """Every derived page."""
     catalog = site.catalog
-    for path, make in (
-        ("", home_page),
-        ("findings/", catalogue),
-        ("models/", models_index),
-        ("recipes/", recipe_index),
-        ("identities/", identity_index),
-        ("hardware/", hardware_index),
-        ("artifacts/", artifact_index),
-        ("decisions/", decision_page),
-        ("methodology/", methodology_page),
+    for path, make, key in (
+        ("", home_page, keys.of(keys.heads, keys.decided)),
+        ("findings/", catalogue, keys.heads),
+        ("models/", models_index, keys.of(keys.heads, keys.decided)),
+        ("recipes/", recipe_index, keys.heads),
+        ("identities/", identity_index, keys.heads),
+        ("hardware/", hardware_index, keys.heads),
+        ("artifacts/", artifact_index, keys.heads),
+        ("decisions/", decision_page, keys.of(keys.heads, keys.decided)),
+        ("methodology/", methodology_page, keys.heads),
     ):
-        yield Planned(path, keys.of(path, keys.all), partial(make, site))
+        yield Planned(path, keys.of(path, key), partial(make, site))
     for doc in described_rules():
         yield Planned(rule_path(doc.id), keys.of(doc.id), partial(rule_page, site, doc.id))
     for summary in catalog.dated:
@@ -140,7 +145,7 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
             yield Planned(page_of(folder, id_), key, partial(one, site, id_))
     for id_ in catalog.ids("models"):
         ids = [s.id for s in catalog.dated if id_ in s.models]
-        shown = [(keys.records["findings", i], keys.summaries[i], repr(outside(site, i))) for i in ids]
+        shown = [(keys.records["findings", i], repr(outside(site, i))) for i in ids]
         key = keys.of("model", keys.records["models", id_], keys.recipes, shown, repr(site.newest))
         yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_, ids))
 

@@ -96,6 +96,10 @@ def _retitle(project: Path) -> None:
     assert dossier(project, "pin", "evidence").returncode == 0
 
 
+def _measure_otherwise(project: Path) -> None:
+    _edit(project / "evidence/findings/2026-01-20-second.yaml", "value: 90.00 tok/s", "value: 90.01 tok/s")
+
+
 CHANGES = {
     "a finding's summary": lambda p: _edit(
         p / "evidence/findings/2026-01-25-hearsay.yaml", "summary:", "summary: Edited."
@@ -104,6 +108,7 @@ CHANGES = {
         p / "evidence/findings/2026-01-10-first.yaml", "title:", "title: Other"
     ),
     "a model's name": lambda p: _edit(p / "evidence/models/demo.yaml", "name:", "name: Renamed"),
+    "a measured value": _measure_otherwise,
     "an outcome": _decide_otherwise,
     "a recipe's title": _retitle,
     "a deleted finding": lambda p: (p / "evidence/findings/2026-01-25-hearsay.yaml").unlink(),
