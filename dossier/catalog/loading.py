@@ -21,6 +21,7 @@ from dossier.stamp import code_stamp
 
 _READ = f"read/{code_stamp()}"
 _SUMMARY = f"summary/{code_stamp()}"
+_BATCH = 500
 
 
 def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catalog:
@@ -29,11 +30,12 @@ def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catal
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
-    raw = [(item, sha256_hex(data), data) for item in found for data in (read_bytes(item.file),)]
-    known = cache.get_many(_READ, [sha for _, sha, _ in raw])
+    # Read twice where it must be parsed: thousands of files are not held at once.
+    stamps = [(item, sha256_hex(read_bytes(item.file))) for item in found]
+    known = cache.get_many(_READ, [sha for _, sha in stamps])
     fresh: dict[str, bytes] = {}
-    for item, sha, data in raw:
-        entry = _restored(item, sha, known.get(sha)) or _read(item, sha, data, catalog)
+    for item, sha in stamps:
+        entry = _restored(item, sha, known.get(sha)) or _read(item, sha, catalog)
         if entry is None:
             catalog.broken.add((item.folder, item.stem))
         else:
@@ -54,8 +56,8 @@ def _restored(item: Found, sha: str, cached: bytes | None) -> Entry | None:
     return Entry((folder, stem), item, sha, digest, tuple((f, i) for f, i in refs))
 
 
-def _read(item: Found, sha: str, data: bytes, catalog: Catalog) -> Entry | None:
-    document, problems = read_document(data, item.shown)
+def _read(item: Found, sha: str, catalog: Catalog) -> Entry | None:
+    document, problems = read_document(read_bytes(item.file), item.shown)
     catalog.problems += problems
     if document is None:
         return None
@@ -110,6 +112,9 @@ def _summarize(catalog: Catalog, cache: Cache) -> None:
                             lambda recipe: _hardware_of(catalog, recipe))  # fmt: skip
         catalog.summaries[id_] = summary
         fresh[keys[id_]] = dump(summary)
+        if len(fresh) == _BATCH:
+            cache.put_many(_SUMMARY, fresh)
+            fresh = {}
     cache.put_many(_SUMMARY, fresh)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import importlib
 import os
 import sys
@@ -58,8 +57,6 @@ def main() -> None:
     """Run the command line; exit 0 when clean, 1 with problems, 2 for usage or I/O, 130 when interrupted."""
     # No plugin of pydantic has a say in what a record is, and looking for one costs a twentieth of a start.
     os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
-    # Records are trees without cycles: looking for cycles among them all is a twentieth of a build.
-    gc.set_threshold(100_000, 50, 50)
     try:
         code = cli(standalone_mode=False)
     except click.ClickException as error:
