@@ -299,12 +299,16 @@ _JOINED = re.compile(r"(?<![A-Za-z0-9_.:-])(?=[\w.:\n-]{0,400}[0-9])[A-Za-z0-9_.
 _SHORTEST = 19  # the shortest token of the table
 _ENOUGH = 64
 _LONG_LINE = re.compile(rf"(?<![A-Za-z0-9+/_-])([A-Za-z0-9+/_-]{{40,}}){_WRAP.pattern}[A-Za-z0-9+/_-]")
+_RUN = re.compile(r"[A-Za-z0-9+/_-]{40,}")
 _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 
 def _wrapped(text: str) -> Iterator[Leak]:
     """Tokens, plain or in Base64, that only show once line ends and indentation are taken out."""
-    encoded = any(_DIGEST.fullmatch(long[1]) is None for long in _LONG_LINE.finditer(text))
+    runs = _RUN.findall(_long_words(text))
+    encoded = not all(map(_DIGEST.fullmatch, runs)) and any(
+        _DIGEST.fullmatch(long[1]) is None for long in _LONG_LINE.finditer(text)
+    )
     if not encoded and not _may_wrap(text):
         return
     joined = _WRAP.sub("", text)

@@ -100,7 +100,7 @@ def _summarize(catalog: Catalog, cache: Cache) -> None:
     keys = {e.key[1]: catalog.dependency(e.key) for e in findings}
     known = cache.get_many(_SUMMARY, keys.values())
     fresh: dict[str, bytes] = {}
-    for entry in findings:
+    for entry in reversed(findings):  # those that were read last are still at hand
         id_ = entry.key[1]
         if (cached := known.get(keys[id_])) is not None:
             catalog.summaries[id_] = restore(cached)

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import date
 
-from pydantic import TypeAdapter
-
 from dossier.derive.gates import judge
 from dossier.derive.items import Find, Item, Metrics, find_item, resolve
 from dossier.model.base import Count, Line, Part, Prose
@@ -55,17 +53,14 @@ class Summary(Part):
     digest: str = ""
 
 
-_ADAPTER: TypeAdapter[Summary] = TypeAdapter(Summary)
-
-
 def dump(summary: Summary) -> bytes:
     """The summary as JSON for the cache."""
-    return _ADAPTER.dump_json(summary, exclude_defaults=True, by_alias=True)
+    return summary.model_dump_json(exclude_defaults=True, by_alias=True).encode()
 
 
 def restore(data: bytes) -> Summary:
     """A summary that `dump` wrote; raises ValueError for anything else."""
-    return _ADAPTER.validate_json(data)
+    return Summary.model_validate_json(data)
 
 
 def summarize(

@@ -14,13 +14,13 @@ from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.items import Item, compared, find_item, known, resolve
 from dossier.errors import Severity
 from dossier.fold import day_of
-from dossier.model.base import Quantity, Range
+from dossier.model.base import Part, Quantity, Range
 from dossier.model.finding import Finding
 from dossier.model.gate import Gate, Test
 from dossier.model.measurement import Comparison, Delta, Measurement, Statistic
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Attribution, Exclusion, MeasurementClass, Provenance
-from dossier.model.workload import Population
+from dossier.model.workload import Excluded, Population
 from dossier.stats import least_n
 
 PERCENTILES = {Statistic.P90: 90, Statistic.P95: 95, Statistic.P99: 99}
@@ -137,19 +137,22 @@ def excluded_feeds_nothing(finding: Finding, catalog: Catalog) -> Iterator[Wrong
     for index, comparison in enumerate(finding.comparisons):
         if comparison.excluded is not None:
             continue
-        metric = _metric(comparison, finding, catalog)
-        for name, item in _sides(comparison, finding, catalog):
+        sides = [(name, item) for name, item in _sides(comparison, finding, catalog) if _exclusions(item)]
+        metric = _metric(comparison, finding, catalog) if sides else None
+        for name, item in sides:
             if reason := _why_excluded(item, metric):
                 told = f"{item.id} is excluded ({reason}); compare another population, or exclude this one as well"
                 yield Wrong(("comparisons", index, name), told)
 
 
+def _exclusions(item: Item) -> list[tuple[Part, Excluded]]:
+    parts = [part for part in (item.part, _population(item)) if isinstance(part, (Measurement, Population))]
+    return [(part, part.excluded) for part in parts if part.excluded is not None]
+
+
 def _why_excluded(item: Item, metric: Metric | None) -> Exclusion | None:
     speed = metric is not None and metric.unit in _TIME_UNITS
-    for part in (item.part, _population(item)):
-        excluded = part.excluded if isinstance(part, (Measurement, Population)) else None
-        if excluded is None:
-            continue
+    for part, excluded in _exclusions(item):
         classes = set(excluded.classes)
         if (
             not classes

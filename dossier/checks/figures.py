@@ -139,9 +139,12 @@ def stated_difference(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 
 
 def _wrong_delta(comparison: Comparison, finding: Finding, catalog: Catalog) -> str:
+    stated = comparison.stated
+    if stated is None:
+        return ""
     result = compared(comparison, finding, catalog.finding, catalog.metric)
-    stated, computed, values = comparison.stated, result.difference, result.values
-    if stated is None or computed is None or values is None or computed.agrees(stated):
+    computed, values = result.difference, result.values
+    if computed is None or values is None or computed.agrees(stated):
         return ""
     over = "over" if computed.unit in {"%", "x"} else "less"
     told = f"{values[0]} {over} {values[1]} is {computed.text} ({number(round(computed.low, 3))} to "

@@ -8,9 +8,6 @@ import re
 from collections.abc import Iterable, Iterator
 from urllib.parse import SplitResult, urlsplit
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-
 from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.items import field_of, items_of, look_up
@@ -173,15 +170,6 @@ def _private(host: str) -> bool:
         return "." not in name or name.endswith(ends) or numeric
 
 
-class _Permissive(MarkdownIt):
-    def validateLink(self, url: str) -> bool:  # noqa: ARG002, N802
-        """Take every link as one, so that the unsafe ones are seen."""
-        return True
-
-
-_MARKDOWN = _Permissive("commonmark", {"html": False}).enable(["table", "strikethrough"])
-
-
 @record_rule("links/prose", Record)
 def links_in_prose(record: Record, _: Catalog) -> Iterator[Wrong]:
     """Prose is shown on several pages: records are linked by [[..]], the world by https or mailto, nothing else."""
@@ -198,7 +186,9 @@ def _without_references(text: str) -> str:
 def _wrong_links(text: str) -> Iterator[str]:
     if "[" not in text and "<" not in text:
         return
-    for token in _inline(_MARKDOWN.parse(text)):
+    from dossier.checks.markup import tokens  # noqa: PLC0415  (loading it costs more than a thousand texts without links)
+
+    for token in tokens(text):
         if token.type == "image":
             yield "a picture cannot stand in prose; list it among the `artifacts` and describe it"
         elif token.type == "link_open":
@@ -208,9 +198,3 @@ def _wrong_links(text: str) -> Iterator[str]:
                     "; a record is linked as [[folder/id]]" if not urlsplit(url[:1]).scheme and "://" not in url else ""
                 )
                 yield f"a link to {url[:60]!r}: {told}{hint}"
-
-
-def _inline(tokens: list[Token]) -> Iterator[Token]:
-    for token in tokens:
-        yield token
-        yield from _inline(token.children or [])

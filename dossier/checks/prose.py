@@ -79,10 +79,11 @@ def _typed(plain: str) -> Iterator[_Typed]:
             yield _Typed(match[0].strip(), -value if match["sign"] in {"-", "−"} else value, unit)
 
 
+@lru_cache(maxsize=64)
 def _plain(text: str) -> str:
     for match, reference in references(text):
         text = text.replace(match[0], reference.words or "…")
-    return _CODE.sub("…", text)
+    return _CODE.sub("…", text) if "`" in text or "://" in text or "](" in text else text
 
 
 def _unit(match: re.Match[str]) -> str:
@@ -163,7 +164,8 @@ def figure_is_a_reference(finding: Finding, catalog: Catalog) -> Iterator[Wrong]
 
 
 def _typed_fractions(text: str, finding: Finding) -> Iterator[str]:
-    for match in _FRACTION.finditer(_plain(text)):
+    plain = _plain(text)
+    for match in _FRACTION.finditer(plain) if _DIGIT.search(plain) else ():
         pair = (int(match[1]), int(match[2]))
         for population in finding.populations:
             if pair in {(known(population.passed), known(population.planned)), _completed(population)}:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
+from typing import NamedTuple
 
 from dossier.derive.deltas import Difference, in_unit, like
 from dossier.derive.format import number, quantity, span, when, with_unit
@@ -26,8 +27,7 @@ Records = Callable[[str, str], Record | None]
 """Folder and id to a record."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One part of one finding."""
 
     finding: Finding

@@ -103,7 +103,7 @@ def _walk(value: Any, place: Place, mark: Mark | None, found: list[Marked]) -> N
         found.append(((*place, "unknown"), value.unknown, _PROSE))
     elif isinstance(value, Part):
         for name, key, inner in _plan(type(value)):
-            if (held := getattr(value, name)) is not None:
+            if held := getattr(value, name):
                 _walk(held, (*place, key), inner, found)
     elif isinstance(value, tuple | dict):
         for step, item in value.items() if isinstance(value, dict) else enumerate(value):

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
@@ -54,7 +55,9 @@ _RESERVED = frozenset({"con", "prn", "aux", "nul", *(f"{d}{n}" for d in ("com", 
 class Part(BaseModel):
     """A frozen piece of a record; a key that it does not know is a problem."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", validate_default=False)
+    model_config: ClassVar[ConfigDict] = ConfigDict(
+        frozen=True, extra="forbid", validate_default=False, defer_build=True
+    )
 
 
 class Unknown(Part):
@@ -98,15 +101,18 @@ def _prose(value: Any) -> Any:
 
 
 def _slug(value: Any) -> Any:
-    if not isinstance(value, str):
-        return value
+    return _id(value) if isinstance(value, str) else value
+
+
+@lru_cache(maxsize=4096)
+def _id(value: str) -> str:
     if len(value) > 120 or not _SLUG.fullmatch(value):
         raise _fail(
             "schema/id",
             f"{value[:60]!r} is not an id: lower-case letters, digits, single '-' or '.' inside",
             value,
         )
-    if value.split(".")[0] in _RESERVED:
+    if value.split(".", maxsplit=1)[0] in _RESERVED:
         raise _fail("schema/id", f"{value!r} is a device name on Windows; choose another id", value)
     return value
 
