@@ -25,6 +25,11 @@ class Found:
     file: Path
     shown: str
 
+    @property
+    def key(self) -> tuple[str, str]:
+        """Folder and id."""
+        return self.folder, self.stem
+
 
 def find_records(evidence: Path, shown: str) -> tuple[list[Found], list[Problem]]:
     """Every record file in name order, whatever order the disk gives, and problems of placement."""

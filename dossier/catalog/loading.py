@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from dossier.cache import Cache
@@ -21,7 +22,6 @@ from dossier.stamp import code_stamp
 
 _READ = f"read/{code_stamp()}"
 _SUMMARY = f"summary/{code_stamp()}"
-_BATCH = 500
 
 
 def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catalog:
@@ -30,34 +30,49 @@ def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catal
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
+    _summarize(catalog, _enter(found, catalog, cache), cache)
+    return catalog
+
+
+def _enter(found: list[Found], catalog: Catalog, cache: Cache) -> dict[str, bytes]:
+    """Read or restore every record; gives the summaries of findings that were read, where all they name is known."""
+    last = sorted(found, key=lambda item: item.folder == Finding.FOLDER)  # findings, which rest on all others
     # Read twice where it must be parsed: thousands of files are not held at once.
-    stamps = [(item, sha256_hex(read_bytes(item.file))) for item in found]
+    stamps = [(item, sha256_hex(read_bytes(item.file))) for item in last]
     known = cache.get_many(_READ, [sha for _, sha in stamps])
     fresh: dict[str, bytes] = {}
+    made: dict[str, bytes] = {}
+    unread = {item.key for item in found if item.folder == Finding.FOLDER}
     for item, sha in stamps:
-        entry = _restored(item, sha, known.get(sha)) or _read(item, sha, catalog)
+        restored = _restored(item, sha, known.get(sha))
+        entry = restored or _read(item, catalog)
         if entry is None:
-            catalog.broken.add((item.folder, item.stem))
-        else:
-            catalog.entries[entry.key] = entry
-            if sha not in known:
-                fresh[sha] = json.dumps([item.folder, item.stem, entry.digest, entry.refs]).encode()
+            catalog.broken.add(item.key)
+            continue
+        catalog.entries[item.key] = entry
+        if restored is None:
+            fresh[entry.sha256] = json.dumps([*item.key, entry.digest, entry.refs]).encode()
+        if item.key in unread and unread.isdisjoint(entry.refs):
+            unread.remove(item.key)
+            if restored is None:  # it is at hand now, and may not be later
+                made[item.stem] = _summary(entry, catalog)
+    catalog.entries = {item.key: catalog.entries[item.key] for item in found if item.key in catalog.entries}
     cache.put_many(_READ, fresh)
-    _summarize(catalog, cache)
-    return catalog
+    return made
 
 
 def _restored(item: Found, sha: str, cached: bytes | None) -> Entry | None:
     if cached is None:
         return None
     folder, stem, digest, refs = json.loads(cached)
-    if (folder, stem) != (item.folder, item.stem):
+    if (folder, stem) != item.key:
         return None
-    return Entry((folder, stem), item, sha, digest, tuple((f, i) for f, i in refs))
+    return Entry(item.key, item, sha, digest, tuple((f, i) for f, i in refs))
 
 
-def _read(item: Found, sha: str, catalog: Catalog) -> Entry | None:
-    document, problems = read_document(read_bytes(item.file), item.shown)
+def _read(item: Found, catalog: Catalog) -> Entry | None:
+    data = read_bytes(item.file)
+    document, problems = read_document(data, item.shown)
     catalog.problems += problems
     if document is None:
         return None
@@ -74,10 +89,9 @@ def _read(item: Found, sha: str, catalog: Catalog) -> Entry | None:
     catalog.problems += problems
     if record is None or problems:
         return None
-    key = (item.folder, item.stem)
-    catalog.hold(key, record)
-    catalog.keep(key, document.data)
-    return Entry(key, item, sha, digest_of_record(record), tuple(_refs(record)))
+    catalog.hold(item.key, record)
+    catalog.keep(item.key, document.data)
+    return Entry(item.key, item, sha256_hex(data), digest_of_record(record), tuple(_refs(record)))
 
 
 def digest_of_record(record: Record) -> str:
@@ -95,27 +109,23 @@ def _refs(record: Record) -> Iterable[Key]:
     return dict.fromkeys(key for key in named if key != (record.FOLDER, record.id))
 
 
-def _summarize(catalog: Catalog, cache: Cache) -> None:
-    findings = [e for e in catalog.entries.values() if e.key[0] == Finding.FOLDER]
-    keys = {e.key[1]: catalog.dependency(e.key) for e in findings}
+def _summarize(catalog: Catalog, made: dict[str, bytes], cache: Cache) -> None:
+    keys = {id_: catalog.dependency((folder, id_)) for folder, id_ in catalog.entries if folder == Finding.FOLDER}
     known = cache.get_many(_SUMMARY, keys.values())
     fresh: dict[str, bytes] = {}
-    for entry in reversed(findings):  # those that were read last are still at hand
-        id_ = entry.key[1]
-        if (cached := known.get(keys[id_])) is not None:
-            catalog.summaries[id_] = restore(cached)
-            continue
-        finding = catalog.finding(id_)
-        if finding is None:
-            continue
-        summary = summarize(finding, entry.found.shown, entry.digest, catalog.finding, catalog.metric,
-                            lambda recipe: _hardware_of(catalog, recipe))  # fmt: skip
-        catalog.summaries[id_] = summary
-        fresh[keys[id_]] = dump(summary)
-        if len(fresh) == _BATCH:
-            cache.put_many(_SUMMARY, fresh)
-            fresh = {}
+    for id_, key in keys.items():
+        if key not in known:
+            fresh[key] = made.get(id_) or _summary(catalog.entries[Finding.FOLDER, id_], catalog)
+        # Restored, even if just made: scattered among what was read, they would hold on to its memory.
+        catalog.summaries[id_] = restore(known.get(key) or fresh[key])
     cache.put_many(_SUMMARY, fresh)
+
+
+def _summary(entry: Entry, catalog: Catalog) -> bytes:
+    finding = catalog.finding(entry.key[1])
+    assert finding is not None  # noqa: S101  (its entry is there)
+    place, digest, hardware_of = entry.found.shown, entry.digest, partial(_hardware_of, catalog)
+    return dump(summarize(finding, place, digest, catalog.finding, catalog.metric, hardware_of))
 
 
 def _hardware_of(catalog: Catalog, recipe_id: str) -> str | None:
