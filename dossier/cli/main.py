@@ -21,7 +21,10 @@ _COMMANDS = {
     "init": "Begin a new evidence repository.",
     "new": "Write a new record, valid at once.",
     "pin": "Write the digests of what a finding rests on.",
+    "plan": "Write a plan for a server that is running.",
+    "record": "Make the finding of a run from its journal.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
+    "run": "Run a plan against a live server: journal, record, check.",
     "schema": "Print the JSON Schema of a kind of record.",
     "serve": "Build, serve and rebuild on every change.",
     "show": "Show a record in the terminal.",
@@ -65,6 +68,13 @@ def main() -> None:
     except DossierError as error:
         click.echo(f"dossier: {error}", err=True)
         code = 1 if isinstance(error, RenderError) else 2
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "dossier":
+            raise
+        click.echo(
+            f"dossier: {error.name} is not installed; pip install 'dossier-evidence[runner]' brings it", err=True
+        )
+        code = 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("dossier: interrupted", err=True)
         code = 130

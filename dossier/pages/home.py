@@ -36,7 +36,10 @@ class Card:
 def home_page(site: Site) -> Page:
     """Lane cards of every model, the newest findings, and how to read the site."""
     view = site.view("")
-    models = [(subject, [card(view, snapshot) for snapshot in snapshots(site, subject)]) for subject in site.subjects]
+    lanes = [(subject, snapshots(site, subject)) for subject in site.subjects]
+    # A model of which something is current comes before one that is only shown.
+    lanes.sort(key=lambda one: all(snapshot.state.current is None for snapshot in one[1]))
+    models = [(subject, [card(view, snapshot) for snapshot in found]) for subject, found in lanes]
     newest = runs(site, islice(reversed(site.catalog.dated), _NEWEST))
     body = view.render(
         "home.html.j2", models=models, runs=newest, words=_WORDS, provenances=Provenance, classes=MeasurementClass

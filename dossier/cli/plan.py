@@ -1,0 +1,40 @@
+"""`dossier plan`: a plan for a server that is running."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+from dossier.errors import StorageError, UsageError
+from dossier.runner.look import look
+from dossier.runner.profiles import PROFILES, plan_text
+
+
+@click.command()
+@click.option("--base-url", required=True, help="Such as http://127.0.0.1:8000/v1.")
+@click.option("--model", help="The served name; needed only where several are served.")
+@click.option("--profile", type=click.Choice(PROFILES), default="smoke", show_default=True)
+@click.option("--subject", help="The id of the model record [default: made from the served name].")
+@click.option("--api-key-env", metavar="NAME", help="The environment variable that holds the API key.")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write it [default: standard output].")
+def plan(
+    base_url: str, model: str | None, profile: str, subject: str | None, api_key_env: str | None, output: Path | None
+) -> None:
+    """Look at a server, without generating anything, and write a plan that fits it.
+
+    The plan is yours to edit: it is what `dossier run` does, complete, and its digest heads the journal.
+    """
+    if output is not None and output.exists():
+        raise UsageError(f"{output} is there already; choose another name")
+    key = os.environ.get(api_key_env) if api_key_env else None
+    text = plan_text(look(base_url, model, key), profile, api_key_env, subject)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    try:
+        output.write_text(text, "utf-8")
+    except OSError as error:
+        raise StorageError(f"cannot write {output}: {error.strerror}") from error
+    click.echo(f"{output} written; `dossier run {output} --dry-run` says what it does", err=True)

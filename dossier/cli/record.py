@@ -1,0 +1,51 @@
+"""`dossier record`: the finding of a journal."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from dossier.catalog import load_catalog
+from dossier.checks.run import check_catalog
+from dossier.cli.check import show_problems
+from dossier.cli.project import find_evidence, open_cache
+from dossier.digest import read_bytes
+from dossier.errors import Severity
+from dossier.runner.record import Recorded
+from dossier.runner.record import record as make
+from dossier.runner.store import store
+
+
+@click.command()
+@click.argument("journal", type=click.Path(path_type=Path))
+@click.option(
+    "--evidence",
+    default="evidence",
+    show_default=True,
+    type=click.Path(path_type=Path),
+    help="Where the records go; made where it is not.",
+)
+def record(journal: Path, evidence: Path) -> None:
+    """Make the finding of the run in JOURNAL, with its artifacts and the records that it rests on.
+
+    The same journal gives the same bytes, anywhere and without a network. What is there already is never changed.
+    Exit status: 0 where `dossier check` finds nothing, 1 where it does.
+    """
+    recorded, problems = keep(journal, evidence)
+    click.echo(f"{evidence / recorded.path}", err=True)
+    sys.exit(problems)
+
+
+def keep(journal: Path, evidence: Path) -> tuple[Recorded, bool]:
+    """Record a journal and check what was written; says the problems, and whether there are any."""
+    recorded = make(read_bytes(journal))
+    written = store(recorded, evidence)
+    found = find_evidence([str(path) for path in written if path.suffix == ".yaml"])
+    with open_cache(found.root) as cache:
+        catalog = load_catalog(found.root, cache, found.shown)
+        problems = [problem for problem in check_catalog(catalog, cache) if found.concerns(problem)]
+    if problems:
+        show_problems(sorted(problems), len(catalog.entries) + len(catalog.broken))
+    return recorded, any(problem.severity is Severity.ERROR for problem in problems)

@@ -1,0 +1,161 @@
+"""Figures of a cell from its samples: pure, and each of so many values that the statistic means something."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+from dossier.runner.journal import Entry
+from dossier.runner.probes.base import Outcome
+from dossier.runner.probes.cell import Cell, Goal
+from dossier.stats import least_n, median, order_interval, percentile
+
+DIGITS = 4
+_PERCENTILES = (90, 95, 99)
+METHOD = "order statistics, exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure in its metric's unit. `low` and `high` are a 95 % interval, where so many values have one."""
+
+    metric: str
+    statistic: str
+    value: float
+    unit: str
+    n: int
+    low: float | None = None
+    high: float | None = None
+
+
+def figure_id(population: str, figure: Figure) -> str:
+    """The id of its measurement; a plan's gates name figures so before there are any."""
+    return f"{population}-{figure.metric}-{figure.statistic}"
+
+
+def rounded(value: float) -> Decimal:
+    """To four significant digits; whole numbers are not rounded further."""
+    exact = Decimal(repr(value))
+    places = min(0, exact.adjusted() - DIGITS + 1) if exact else 0
+    return exact.quantize(Decimal(1).scaleb(places), ROUND_HALF_EVEN)
+
+
+def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
+    """Times and rates of the samples that passed; what failed or missed feeds none of them."""
+    good = [entry for entry in samples if entry["outcome"] == Outcome.PASSED and "timing" in entry]
+    series: dict[str, tuple[str, list[float]]] = {
+        "ttft_any": ("s", [seconds(entry, "ttft_any") for entry in good]),
+        "ttft_visible": ("s", [seconds(entry, "ttft_visible") for entry in good if "ttft_visible" in entry["timing"]]),
+        "e2e": ("s", [seconds(entry, "e2e") for entry in good]),
+        "tpot": ("s", [value for entry in good if (value := tpot(entry)) is not None]),
+        "inter_chunk_gap": ("s", [gap / 1e6 for entry in good for gap in entry["timing"].get("gaps_us", ())]),
+        "decode_rate": ("tok/s", [1 / value for entry in good if (value := tpot(entry))]),
+        "effective_prefill": ("tok/s", [rate for entry in good if (rate := _prefill(entry)) is not None]),
+    }
+    return [
+        figure
+        for metric, (unit, values) in series.items()
+        for figure in statistics_of(metric, unit, [round(value, 9) for value in values])
+        if figure.value > 0
+    ]
+
+
+def statistics_of(metric: str, unit: str, values: Sequence[float]) -> list[Figure]:
+    """One value is single; more have a median, a least and a greatest, and the percentiles that so many can bear."""
+    n = len(values)
+    if n < 2:
+        return [Figure(metric, "single", value, unit, 1) for value in values]
+    interval = order_interval(values, 50)
+    low, high = interval if interval is not None else (None, None)
+    found = [Figure(metric, "median", median(values) or 0.0, unit, n, low, high)]
+    for percent in _PERCENTILES:
+        if n >= least_n(percent):
+            bounds = order_interval(values, percent)
+            low, high = bounds if bounds is not None else (None, None)
+            found.append(Figure(metric, f"p{percent}", percentile(values, percent) or 0.0, unit, n, low, high))
+    return [*found, Figure(metric, "min", min(values), unit, n), Figure(metric, "max", max(values), unit, n)]
+
+
+def load_figures(spec: Cell, samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figure]:
+    """Rates of the whole batch. None where the cell was interrupted: its wall time is not that of one batch."""
+    if len(cells) != 1 or cells[0]["requests"] != spec.requests or len(samples) != spec.requests:
+        return []
+    timed = [entry for entry in samples if "timing" in entry]
+    whole = [entry for entry in timed if entry["outcome"] != Outcome.FAILED]
+    if not whole:
+        return []
+    wall = (max(map(_end_ns, timed)) - min(map(_begin_ns, timed))) / 1e9
+    tokens = [entry["usage"]["completion"] for entry in whole if "completion" in entry.get("usage", {})]
+    found = [Figure("request_throughput", "rate", len(whole) / wall, "req/s", len(whole))]
+    if len(tokens) == len(whole):
+        found.append(Figure("throughput", "rate", sum(tokens) / wall, "tok/s", len(whole)))
+    if spec.goal is not None:
+        good = sum(entry["outcome"] == Outcome.PASSED and meets(entry, spec.goal) for entry in whole)
+        found.append(Figure("goodput", "rate", good / wall, "req/s", len(whole)))
+    return [figure for figure in found if figure.value > 0]
+
+
+def cache_figures(samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figure]:
+    """The share of prompt tokens that usage calls cached, and of draft tokens that the engine accepted."""
+    usages = [entry["usage"] for entry in samples if entry["outcome"] == Outcome.PASSED and "usage" in entry]
+    found = []
+    if usages and all("cached" in usage and usage.get("prompt") for usage in usages):
+        share = 100 * sum(usage["cached"] for usage in usages) / sum(usage["prompt"] for usage in usages)
+        found.append(Figure("prefix_hit_rate", "rate", share, "%", len(usages)))
+    grown: Mapping[str, Any] = cells[0]["server"].get("grown", {}) if len(cells) == 1 else {}
+    if grown.get("drafted") and "accepted" in grown:
+        share = 100 * grown["accepted"] / grown["drafted"]
+        found.append(Figure("acceptance_rate", "rate", share, "%", len(samples)))
+    return found
+
+
+def memory_figures(cells: Sequence[Entry], *, local: bool) -> list[Figure]:
+    """Memory when the cell ended, of this machine, where the server runs on it."""
+    if not local or not cells:
+        return []
+    told = cells[-1]["memory"]
+    found = [Figure("host_memory_used", "single", told["host_used_mib"], "MiB", 1)] if "host_used_mib" in told else []
+    for metric, name, choose in (("gpu_memory_used", "gpu_used_mib", max), ("gpu_memory_free", "gpu_free_mib", min)):
+        if told.get(name):
+            statistic = "max" if choose is max else "min"
+            found.append(Figure(metric, statistic, choose(told[name]), "MiB", len(told[name])))
+    return found
+
+
+def seconds(entry: Entry, name: str) -> float:
+    """A time of a sample in seconds; from the scheduled time under an open load."""
+    timing = entry["timing"]
+    return float((timing[name] + timing.get("lag_ns", 0)) / 1e9)
+
+
+def tpot(entry: Entry) -> float | None:
+    """(e2e - ttft) / (output tokens - 1); None for fewer than two tokens, or when all came at once."""
+    tokens = entry.get("usage", {}).get("completion", 0)
+    span = entry["timing"]["e2e"] - entry["timing"]["ttft_any"]
+    return span / (tokens - 1) / 1e9 if tokens >= 2 and span > 0 else None
+
+
+def meets(entry: Entry, goal: Goal) -> bool:
+    """Are all the stated limits met? An undefined TPOT meets none."""
+    each = tpot(entry)
+    seen = (
+        (goal.ttft_ms, seconds(entry, "ttft_any")),
+        (goal.tpot_ms, each if each is not None else float("inf")),
+        (goal.e2e_ms, seconds(entry, "e2e")),
+    )
+    return all(limit is None or value * 1000 <= limit for limit, value in seen)
+
+
+def _prefill(entry: Entry) -> float | None:
+    prompt, first = entry.get("usage", {}).get("prompt"), seconds(entry, "ttft_any")
+    return prompt / first if prompt and first > 0 else None
+
+
+def _begin_ns(entry: Entry) -> int:
+    return int(entry["timing"]["start_ns"]) - int(entry["timing"].get("lag_ns", 0))
+
+
+def _end_ns(entry: Entry) -> int:
+    return int(entry["timing"]["start_ns"]) + int(entry["timing"]["e2e"])

@@ -1,0 +1,159 @@
+"""A journal becomes records and artifacts: a pure function, byte for byte the same on any machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from dossier.digest import digest_of, sha256_hex
+from dossier.model.base import Record
+from dossier.model.finding import Finding
+from dossier.model.parse import parse_record
+from dossier.runner.findings import finding_record
+from dossier.runner.journal import Entry, JournalError, Reading, read_journal
+from dossier.runner.plan import Plan, plan_of
+from dossier.runner.state import SCHEMA
+from dossier.runner.surroundings import hardware_record, identity_record, model_record, recipe_record
+from dossier.runner.told import Told
+from dossier.runner.yamltext import to_yaml, without_none
+from dossier.source import read_document
+
+MAX_FILE = 1 << 20
+"""A journal that is larger is kept private, by digest; its samples are published in a file a population."""
+_HEAD = """Written by `dossier record` from the journal of a run: do not edit, the same journal gives the same bytes.
+A correction is a finding of its own, an erratum or an addendum, that links to this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Files by path below the evidence folder. `first` are written only where no such file is there yet."""
+
+    finding: Finding
+    files: Mapping[str, bytes]
+    first: Mapping[str, bytes]
+
+    @property
+    def path(self) -> str:
+        """The finding's own file."""
+        return f"findings/{self.finding.id}.yaml"
+
+
+def record(data: bytes) -> Recorded:
+    """Make the records of one run. Raises JournalError for what is no journal, or one without an identified server."""
+    told = told_by(read_journal(data))
+    identity = identity_record(told.plan, told.server)
+    hardware = hardware_record(told.plan, told.host, local=told.local)
+    recipe = recipe_record(told.plan, told.server, identity["id"], hardware["id"])
+    records = {"identities": identity, "hardware": hardware, "recipes": recipe}
+    pins = {f"{folder}/{item['id']}": _digest(item) for folder, item in records.items()}
+    finding_id = f"{told.day}-{told.plan.id}"
+    artifacts = _artifacts(told, data)
+    listed = [_listed(name, content, what) for name, (content, what) in artifacts.items()]
+    if "journal.jsonl" not in artifacts:
+        listed.append(_private(data))
+    finding = finding_record(told, finding_id, recipe["id"], listed, dict(sorted(pins.items())))
+    files = {f"{folder}/{item['id']}.yaml": to_yaml(item, _HEAD) for folder, item in records.items()}
+    files |= {f"artifacts/{finding_id}/{name}": content for name, (content, _) in artifacts.items()}
+    text = to_yaml(finding, _HEAD)
+    files[f"findings/{finding_id}.yaml"] = text
+    model = {f"models/{told.plan.subject}.yaml": to_yaml(model_record(told.plan))}
+    parsed = _parsed(text, finding_id)
+    if not isinstance(parsed, Finding):
+        raise TypeError("a finding was written that is none")
+    return Recorded(parsed, files, model)
+
+
+def told_by(reading: Reading) -> Told:
+    """What the entries of a journal tell. Raises JournalError where too little is there for a finding."""
+    head = reading.entries[0] if reading.entries else {}
+    if head.get("event") != "plan" or head.get("schema") != SCHEMA:
+        raise JournalError(f"line 1 of the journal does not head a run of {SCHEMA}")
+    try:
+        plan: Plan = plan_of(head["plan"])
+    except ValidationError as error:
+        raise JournalError(f"line 1 of the journal holds no valid plan: {error.error_count()} problems") from None
+    if plan.digest != head["plan_digest"]:
+        raise JournalError("line 1 of the journal: the plan is not the one whose digest stands beside it")
+    identities = [entry for entry in reading.of("identity") if entry["phase"] == "before"]
+    if not identities:
+        raise JournalError("the journal ends before the server was identified: there is nothing to record")
+    return Told(plan, reading, head, identities[0])
+
+
+def figures_json(told: Told) -> bytes:
+    """Every computed figure by population and metric, with enough digits to see the rounding of the finding."""
+    cells: dict[str, dict[str, dict[str, Any]]] = {}
+    for spec, figures in told.figures:
+        for figure in figures:
+            entry: dict[str, Any] = {"value": round(figure.value, 9), "unit": figure.unit, "n": figure.n}
+            if figure.low is not None and figure.high is not None:
+                entry["interval_95"] = [round(figure.low, 9), round(figure.high, 9)]
+            cells.setdefault(spec.id, {}).setdefault(figure.metric, {})[figure.statistic] = entry
+    return _json({"plan_digest": told.head["plan_digest"], "journal_head": told.reading.head, "cells": cells})
+
+
+def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
+    whole = data[: told.reading.size]
+    found = {"figures.json": (figures_json(told), "Figures computed from the samples")}
+    if len(whole) <= MAX_FILE:
+        return {"journal.jsonl": (whole, "Journal of the run, a hash chain"), **found}
+    for spec in told.plan.populations:
+        samples = [_bare(entry) for entry in told.samples(spec.id)]
+        content = _json({"population": spec.id, "samples": samples})
+        if len(content) > MAX_FILE:
+            content = _json({"population": spec.id, "samples": [_without_gaps(entry) for entry in samples]})
+        if len(content) <= MAX_FILE:
+            found[f"samples-{spec.id}.json"] = (content, f"Samples of {spec.id}")
+    return found
+
+
+def _bare(entry: Entry) -> dict[str, Any]:
+    return {key: value for key, value in entry.items() if key not in {"n", "prev", "event", "population", "phase"}}
+
+
+def _without_gaps(entry: Mapping[str, Any]) -> dict[str, Any]:
+    timing = {key: value for key, value in entry.get("timing", {}).items() if key != "gaps_us"}
+    return {**entry, "timing": timing} if timing else dict(entry)
+
+
+def _listed(name: str, content: bytes, title: str) -> dict[str, Any]:
+    kind = "application/jsonl" if name.endswith(".jsonl") else "application/json"
+    stem = name.rpartition(".")[0]
+    return {
+        "id": f"file-{stem}",
+        "title": title,
+        "path": name,
+        "bytes": len(content),
+        "sha256": sha256_hex(content),
+        "media_type": kind,
+    }
+
+
+def _private(data: bytes) -> dict[str, Any]:
+    why = "Too large to publish; the operator keeps it, and the samples are published by population."
+    listed = _listed("journal.jsonl", data, "Journal of the run, a hash chain")
+    return {key: value for key, value in listed.items() if key != "path"} | {"private": why}
+
+
+def _digest(item: Mapping[str, Any]) -> str:
+    parsed = _parsed(to_yaml(item), str(item["id"]))
+    return digest_of(parsed.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
+
+def _parsed(text: bytes, name: str) -> Record:
+    """Read back what was written: a record that the checks would refuse must not leave here."""
+    document, problems = read_document(text, name)
+    parsed = None
+    if document is not None:
+        parsed, problems = parse_record(document, name)
+    if parsed is None:
+        raise JournalError(f"the journal does not make a valid record: {'; '.join(map(str, problems[:3]))}")
+    return parsed
+
+
+def _json(data: Any) -> bytes:
+    return (json.dumps(without_none(data), ensure_ascii=False, indent=1, sort_keys=False) + "\n").encode()

@@ -1,0 +1,49 @@
+"""What leaves the runner is scrubbed: the run's own secrets in any spelling, then whatever looks like one."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+from dossier.redact import redact
+
+MARK = "[redacted secret]"
+_SHORTEST_LEAK = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scrub:
+    """Takes secrets out of texts and of JSON data."""
+
+    spellings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, secrets: Iterable[str]) -> Scrub:
+        """A scrubber that knows these secrets, plain, in a URL, and in Base64."""
+        found = {spelling for secret in secrets if secret for spelling in _spellings(secret)}
+        return cls(tuple(sorted(found, key=len, reverse=True)))
+
+    def text(self, text: str) -> str:
+        """The text without secrets, home paths, private addresses and the like."""
+        for spelling in self.spellings:
+            text = text.replace(spelling, MARK)
+        return redact(text) if len(text) >= _SHORTEST_LEAK else text
+
+    def data(self, value: Any) -> Any:
+        """JSON data with every text in it scrubbed, keys too."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, dict):
+            return {self.text(key): self.data(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.data(item) if isinstance(item, str | dict | list | tuple) else item for item in value]
+        return value
+
+
+def _spellings(secret: str) -> set[str]:
+    raw = secret.encode()
+    coded = {base64.b64encode(raw).decode().rstrip("="), base64.urlsafe_b64encode(raw).decode().rstrip("=")}
+    return {secret, quote(secret, safe=""), *coded}

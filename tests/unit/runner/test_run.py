@@ -1,0 +1,376 @@
+"""A whole run against the reference server: journal, finding, checks; interruption, resumption, and kills."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+from runner_support import plan, plan_text
+
+from dossier.cli.check import check
+from dossier.cli.record import record as record_command
+from dossier.cli.run import run as run_command
+from dossier.runner.journal import Journal, JournalError, read_journal
+from dossier.runner.record import record
+from dossier.runner.reference_process import running
+from dossier.runner.schedule import Schedule
+from dossier.runner.scrub import Scrub
+from dossier.runner.state import state_of
+
+QUICK = Schedule(ttft_ms=2, gap_ms=0.5, tokens=40)
+POPULATIONS = (
+    "{id: health, probe: health}",
+    "{id: chat, probe: chat, requests: 3}",
+    "{id: streaming, probe: streaming, requests: 3}",
+    "{id: c2, probe: cell, prompt_tokens: 100, output_tokens: 16, concurrency: 2, requests: 8, warmups: 1}",
+    "{id: open, probe: cell, prompt_tokens: 100, output_tokens: 8, rate: 50, concurrency: 8, requests: 8}",
+)
+GATES = """gates:
+  - {id: whole, subject: chat, require: all passed}
+  - {id: soon, subject: c2-ttft_any-median, require: <= 5 s}"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    with running(tmp_path_factory.mktemp("reference"), QUICK) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def finished(server, tmp_path_factory):
+    """One finished run: the folder with its plan, journal and evidence, and what the command said."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "plan.yaml").write_text(plan_text(server.base_url, POPULATIONS, GATES))
+    return folder, go(folder)
+
+
+def go(folder, *more):
+    arguments = [
+        str(folder / "plan.yaml"),
+        "--journal",
+        str(folder / "run.jsonl"),
+        "--evidence",
+        str(folder / "evidence"),
+    ]
+    return CliRunner().invoke(run_command, [*arguments, *more], catch_exceptions=False)
+
+
+def tree(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_a_run_ends_in_a_finding_that_every_check_accepts(finished):
+    folder, result = finished
+    checked = CliRunner().invoke(check, ["--no-cache", str(folder / "evidence")])
+    assert checked.exit_code == 0, checked.output
+    finding = record((folder / "run.jsonl").read_bytes()).finding
+    assert [(p.id, p.passed, p.planned) for p in finding.populations] == [
+        ("health", 1, 1), ("chat", 3, 3), ("streaming", 3, 3), ("c2", 8, 8), ("open", 8, 8),
+    ]  # fmt: skip
+    assert finding.completion == "concluded"
+    limited = any(p.excluded for p in finding.populations)
+    assert result.exit_code == (1 if limited else 0), result.output
+
+
+def test_the_same_journal_gives_the_same_bytes(finished, tmp_path):
+    folder, _ = finished
+    made = CliRunner().invoke(record_command, [str(folder / "run.jsonl"), "--evidence", str(tmp_path / "evidence")])
+    assert made.exit_code == 0, made.output
+    assert tree(tmp_path / "evidence") == tree(folder / "evidence")
+
+
+def test_the_plan_heads_the_journal_and_its_digest_recomputes(finished, server):
+    folder, _ = finished
+    head = read_journal((folder / "run.jsonl").read_bytes()).entries[0]
+    assert head["plan_digest"] == plan(server.base_url, POPULATIONS, GATES).digest
+
+
+def test_every_figure_recomputes_from_the_journal(finished):
+    """The median TTFT, by hand from the lines of the journal."""
+    folder, _ = finished
+    data = (folder / "run.jsonl").read_bytes()
+    lines = [json.loads(line) for line in data.splitlines()]
+    taken = [line for line in lines if line["event"] == "sample" and line["population"] == "c2"]
+    times = sorted(line["timing"]["ttft_any"] / 1e9 for line in taken if line["phase"] == "measured")
+    figure = next(m for m in record(data).finding.measurements if m.id == "c2-ttft_any-median")
+    assert float(figure.value.value) == pytest.approx((times[3] + times[4]) / 2, rel=1e-3)
+    assert figure.n == len(times) == 8
+
+
+def test_an_altered_journal_makes_no_finding(finished):
+    folder, _ = finished
+    lines = (folder / "run.jsonl").read_bytes().splitlines(keepends=True)
+    number = next(n for n, line in enumerate(lines, 1) if b'"ttft_any":' in line)
+    lines[number - 1] = lines[number - 1].replace(b'"ttft_any":', b'"ttft_any":9')
+    with pytest.raises(JournalError, match=f"line {number} of the journal was altered"):
+        record(b"".join(lines))
+
+
+def test_a_recorded_finding_is_never_changed(finished):
+    folder, _ = finished
+    (file,) = (folder / "evidence" / "findings").iterdir()
+    text = file.read_text()
+    file.write_text(text.replace("A trial", "Another"))
+    again = CliRunner().invoke(record_command, [str(folder / "run.jsonl"), "--evidence", str(folder / "evidence")])
+    file.write_text(text)
+    assert again.exit_code != 0
+    assert "holds something else" in str(again.exception)
+
+
+def test_a_run_with_a_failure_never_exits_0(server, tmp_path):
+    populations = ("{id: chat, probe: chat}", "{id: json, probe: json}")
+    (tmp_path / "plan.yaml").write_text(plan_text(server.base_url, populations))
+    assert go(tmp_path).exit_code == 1
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    assert [(miss.index, miss.kind) for miss in finding.populations[1].misses] == [(0, "not-json")]
+
+
+def test_a_dry_run_sends_nothing_and_writes_nothing(tmp_path):
+    (tmp_path / "plan.yaml").write_text(plan_text("http://127.0.0.1:1/v1", POPULATIONS))
+    result = go(tmp_path, "--dry-run")
+    assert result.exit_code == 0, result.output
+    assert "Nothing was sent" in result.output
+    assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
+
+
+def test_nobody_there_is_told_and_no_finding(tmp_path):
+    (tmp_path / "plan.yaml").write_text(plan_text("http://127.0.0.1:1/v1"))
+    result = CliRunner().invoke(
+        run_command, [str(tmp_path / "plan.yaml"), "--journal", str(tmp_path / "run.jsonl"),
+                      "--evidence", str(tmp_path / "evidence")],
+    )  # fmt: skip
+    assert result.exit_code == 1
+    assert "does not answer" in result.stderr
+    assert not (tmp_path / "evidence").exists()
+
+
+@pytest.mark.parametrize("fault", ["hang", "drip", "silent"])
+def test_a_server_that_never_ends_cannot_hang_the_run(fault, tmp_path):
+    text = plan_text("URL", ("{id: streaming, probe: streaming, requests: 2, concurrency: 2}",))
+    text = text.replace("request_seconds: 5, idle_seconds: 2", "request_seconds: 1, idle_seconds: 1")
+    with running(tmp_path, Schedule(ttft_ms=1, gap_ms=1, tokens=8, fault=fault)) as stuck:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", stuck.base_url))
+        result = go(tmp_path)
+    assert result.exit_code == 1
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    assert {miss.kind for miss in finding.populations[0].misses} <= {"deadline", "idle-timeout"}
+    assert finding.populations[0].failed == 2
+
+
+def test_a_bound_ends_the_run_and_what_was_not_run_is_counted(server, tmp_path):
+    text = plan_text(server.base_url, ("{id: chat, probe: chat, requests: 50}",)).replace(
+        "requests: 2000", "requests: 12"
+    )
+    (tmp_path / "plan.yaml").write_text(text)
+    assert go(tmp_path).exit_code == 1
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    population = finding.populations[0]
+    assert finding.completion == "aborted"
+    assert population.completed + population.not_run == 50
+    assert 0 < population.completed < 12
+
+
+def test_a_journal_of_another_plan_is_not_gone_on_with(server, tmp_path):
+    (tmp_path / "plan.yaml").write_text(plan_text(server.base_url))
+    with Journal.create(tmp_path / "run.jsonl", Scrub()) as journal:
+        journal.append("plan", plan=plan(populations=("{id: other, probe: chat}",)).public, run="x")
+    arguments = [str(tmp_path / "plan.yaml"), "--journal", str(tmp_path / "run.jsonl"), "--resume"]
+    assert "begun under another plan" in str(CliRunner().invoke(run_command, arguments).exception)
+
+
+def test_a_changed_identity_voids_the_run_and_keeps_it(tmp_path):
+    """A stub that changes its fingerprint after some replies."""
+    text = plan_text("URL", ("{id: chat, probe: chat, requests: 3}",))
+    with changing_server() as url:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", url))
+        assert go(tmp_path).exit_code == 1
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    assert finding.completion == "aborted"
+    assert finding.populations[0].passed == 3
+    assert finding.populations[0].excluded.reason == "invalid-run"
+    assert "fingerprint was 'a', is 'b'" in finding.summary
+
+
+def test_no_key_reaches_journal_or_finding(tmp_path, monkeypatch):
+    """The stub quotes the Authorization header back in an error, plain and in Base64."""
+    monkeypatch.setenv("STUB_KEY", "opaque-key-of-no-known-form")
+    text = plan_text("URL", ("{id: chat, probe: chat}",)).replace(
+        "model: reference", "model: reference, api_key_env: STUB_KEY"
+    )
+    with changing_server(echo=True) as url:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", url))
+        assert go(tmp_path).exit_code == 1
+    written = b"".join(content for path, content in tree(tmp_path).items() if path.name != "plan.yaml")
+    for spelling in (b"opaque-key", b"b3BhcXVlLWtleS1vZi1uby1rbm93bi1mb3Jt"):
+        assert spelling not in written
+    assert b"[redacted secret]" in written or b"<redacted>" in written
+
+
+# Kills
+
+
+def start(folder, *more):
+    code = "from dossier.cli.run import run; run()"
+    command = [sys.executable, "-c", code, str(folder / "plan.yaml"), "--journal", str(folder / "run.jsonl"),
+               "--evidence", str(folder / "evidence"), *more]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+
+def samples(path):
+    entries = read_journal(path.read_bytes()).entries
+    return [(e["population"], e["phase"], e["index"], e["at"]) for e in entries if e["event"] == "sample"]
+
+
+def killed_until_done(folder, kills, seed):
+    """Kill -9 at random moments, going on each time; gives what stood in the journal before each kill."""
+    draw = random.Random(seed)
+    path, before = folder / "run.jsonl", []
+    for _ in range(kills):
+        process = start(folder, *(["--resume"] if path.exists() else []))
+        time.sleep(draw.uniform(0.5, 1.6))
+        process.kill()
+        process.communicate()
+        if path.exists():
+            before.append(samples(path))
+            if state_of(read_journal(path.read_bytes()).entries).ended:
+                break
+    if not path.exists() or not state_of(read_journal(path.read_bytes()).entries).ended:
+        process = start(folder, *(["--resume"] if path.exists() else []))
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode in {0, 1}, errors.decode()
+    return before
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.live)])
+def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills, tmp_path):
+    requests = 40 * kills
+    populations = (
+        f"{{id: chat, probe: chat, requests: {requests}, concurrency: 4}}",
+        f"{{id: streaming, probe: streaming, requests: {requests}, concurrency: 4}}",
+    )
+    text = plan_text("URL", populations).replace("requests: 2000", "requests: 100000")
+    with running(tmp_path, Schedule(ttft_ms=20, gap_ms=1, tokens=20)) as served:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
+        before = killed_until_done(tmp_path, kills, seed=7)
+    done = samples(tmp_path / "run.jsonl")
+    for earlier in before:
+        assert done[: len(earlier)] == earlier
+    keys = [key[:3] for key in done]
+    assert len(keys) == len(set(keys)) == 2 * requests
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    assert [population.passed for population in finding.populations] == [requests, requests]
+
+
+@pytest.mark.parametrize(("times", "least"), [(1, 1), (2, 0)])
+def test_an_interruption_ends_after_what_is_in_flight_and_two_end_at_once(times, least, tmp_path):
+    text = plan_text("URL", ("{id: streaming, probe: streaming, requests: 200, concurrency: 2}",))
+    with running(tmp_path, Schedule(ttft_ms=300, gap_ms=1, tokens=20)) as served:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
+        process = start(tmp_path)
+        path = tmp_path / "run.jsonl"
+        until = time.monotonic() + 30
+        while time.monotonic() < until and not (path.exists() and b'"event":"sent"' in path.read_bytes()):
+            time.sleep(0.02)
+        for _ in range(times):
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.05)
+        _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130, errors.decode()
+    entries = read_journal(path.read_bytes()).entries
+    assert entries[-1]["event"] == "stop"
+    assert entries[-1]["why"] == "interrupted"
+    state = state_of(entries)
+    assert len(state.sampled) >= least
+    assert (len(state.sent) == 0) == (times == 1)
+
+
+def test_a_cell_that_was_interrupted_goes_on_and_gives_no_rate_of_a_batch(tmp_path):
+    text = plan_text("URL", ("{id: c1, probe: cell, prompt_tokens: 100, output_tokens: 8, requests: 40}",))
+    with running(tmp_path, Schedule(ttft_ms=30, gap_ms=1, tokens=20)) as served:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
+        process = start(tmp_path)
+        path, until = tmp_path / "run.jsonl", time.monotonic() + 60
+        while time.monotonic() < until and not (path.exists() and b'"phase":"measured","index":5' in path.read_bytes()):
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=30)
+        assert not (tmp_path / "evidence").exists()
+        process = start(tmp_path, "--resume")
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode in {0, 1}, errors.decode()
+    keys = [key[:3] for key in samples(path)]
+    assert len(keys) == len(set(keys)) == 40
+    finding = record(path.read_bytes()).finding
+    metrics = {measurement.metric for measurement in finding.measurements}
+    assert "ttft_any" in metrics
+    assert not metrics & {"throughput", "request_throughput"}
+    assert "interrupted" in finding.populations[0].note
+
+
+# A stub that lies
+
+
+class changing_server:  # noqa: N801 - reads as a phrase
+    """Answers chat with fingerprint `a`, from the fifth reply on with `b`; or only echoes the key in an error."""
+
+    def __init__(self, *, echo=False):
+        self.echo = echo
+
+    def __enter__(self):
+        read, write = os.pipe()
+        self.child = os.fork()
+        if self.child == 0:
+            try:
+                asyncio.run(self._serve(write))
+            finally:
+                os._exit(0)
+        port = int(os.read(read, 20))
+        os.close(read)
+        os.close(write)
+        return f"http://127.0.0.1:{port}/v1"
+
+    def __exit__(self, *_):
+        os.kill(self.child, signal.SIGKILL)
+        os.waitpid(self.child, 0)
+
+    async def _serve(self, write):
+        self.replies = 0
+        server = await asyncio.start_server(self._answer, "127.0.0.1", 0)
+        os.write(write, str(server.sockets[0].getsockname()[1]).encode())
+        await asyncio.sleep(60)
+
+    async def _answer(self, reader, writer):
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+        length = next(
+            (int(line.split(":")[1]) for line in head.splitlines() if line.lower().startswith("content-length")), 0
+        )
+        await reader.readexactly(length)
+        status, body = self._reply(head)
+        data = json.dumps(body).encode()
+        writer.write(f"HTTP/1.1 {status} X\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n"
+                     "Connection: close\r\n\r\n".encode() + data)  # fmt: skip
+        await writer.drain()
+        writer.close()
+
+    def _reply(self, head):
+        if "/v1/models" in head:
+            return 200, {"data": [{"id": "reference"}]}
+        if "POST /v1/chat" not in head:
+            return 404, {}
+        key = next((line for line in head.splitlines() if line.startswith("Authorization")), "")
+        if self.echo:
+            coded = "b3BhcXVlLWtleS1vZi1uby1rbm93bi1mb3Jt"
+            return 401, {"error": {"message": f"bad key: {key} ({coded})"}}
+        self.replies += 1
+        said = {"message": {"role": "assistant", "content": "READY"}, "index": 0, "finish_reason": "stop"}
+        usage = {"prompt_tokens": 6, "completion_tokens": 1}
+        mark = "a" if self.replies < 5 else "b"
+        return 200, {"model": "reference", "system_fingerprint": mark, "choices": [said], "usage": usage}
