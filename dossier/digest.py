@@ -54,14 +54,6 @@ def file_digest(path: Path) -> tuple[str, int]:
         raise StorageError(f"cannot read {path}: {error.strerror}") from error
 
 
-def read_bytes(path: Path) -> bytes:
-    """What a file holds; StorageError if it cannot be read."""
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise StorageError(f"cannot read {path}: {error.strerror}") from error
-
-
 def _is_plain(data: object) -> bool:
     """Whether the standard encoder, several times faster, writes this exactly as RFC 8785 asks.
 

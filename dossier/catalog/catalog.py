@@ -12,8 +12,9 @@ from typing import Any, TypeVar
 
 from dossier.catalog.files import Found
 from dossier.catalog.summary import Summary
-from dossier.digest import file_digest, read_bytes, sha256_hex
+from dossier.digest import file_digest, sha256_hex
 from dossier.errors import Problem
+from dossier.files import read_bytes
 from dossier.fold import Event, Folded, History, LaneState, day_of
 from dossier.model.base import Record
 from dossier.model.finding import Finding

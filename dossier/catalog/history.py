@@ -20,8 +20,9 @@ from dossier.cache import Cache
 from dossier.catalog.catalog import Catalog, Key
 from dossier.catalog.files import ARTIFACTS
 from dossier.catalog.loading import digest_of_record, load_catalog
-from dossier.digest import read_bytes, sha256_hex
+from dossier.digest import sha256_hex
 from dossier.errors import StorageError, UsageError
+from dossier.files import read_bytes
 from dossier.model.base import Record
 from dossier.model.parse import FOLDERS, parse_record
 from dossier.source import read_document

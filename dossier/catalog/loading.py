@@ -12,8 +12,9 @@ from dossier.catalog.catalog import Catalog, Entry, Key
 from dossier.catalog.files import Found, find_artifacts, find_records
 from dossier.catalog.summary import dump, restore, summarize
 from dossier.derive.walk import pointers
-from dossier.digest import digest_of, read_bytes, sha256_hex
+from dossier.digest import digest_of, sha256_hex
 from dossier.errors import Problem
+from dossier.files import read_bytes
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.parse import FOLDERS, parse_record

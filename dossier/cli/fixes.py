@@ -7,18 +7,14 @@ written; a well-formed digest that differs may be the very thing that a reviewer
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from dossier.catalog import Catalog
 from dossier.catalog.files import find_records
 from dossier.catalog.pins import wanted_pins
-from dossier.digest import read_bytes
-from dossier.errors import StorageError
+from dossier.files import read_bytes, write_text
 from dossier.model.finding import Finding
 from dossier.source import Document, Mark, read_document
 
@@ -167,16 +163,3 @@ def with_pins(text: str, pins: dict[str, str]) -> str:
         return f"{body}{newline}{newline}{block}" if pins else f"{body}{newline}"
     end = next((n for n in range(start + 1, len(lines)) if not lines[n].startswith(" ")), len(lines))
     return "".join([*lines[:start], block, *lines[end:]])
-
-
-def write_text(file: Path, text: str) -> None:
-    """Replace a file in one step: a reader sees the old text or the new one."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", dir=file.parent, prefix=".pin-", delete=False, encoding="utf-8", newline=""
-        ) as new:
-            new.write(text)
-        Path(new.name).chmod(file.stat().st_mode & 0o777 if file.exists() else 0o644)
-        os.replace(new.name, file)  # noqa: PTH105  (atomic on every system)
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror}") from error

@@ -8,7 +8,8 @@ import click
 
 from dossier import __version__
 from dossier.cli.schema import schema_text
-from dossier.errors import StorageError, UsageError
+from dossier.errors import UsageError
+from dossier.files import write_text
 from dossier.model.json_schema import KINDS
 from dossier.model.parse import FOLDERS
 from dossier.scaffold import project_files, scalar
@@ -39,11 +40,7 @@ def init(folder: Path, name: str | None) -> None:
         raise UsageError(
             f"{', '.join(taken[:5])}{' ...' if len(taken) > 5 else ''}: already here; choose another folder"
         )
-    try:
-        for path, text in files.items():
-            (folder / path).parent.mkdir(parents=True, exist_ok=True)
-            (folder / path).write_text(text, "utf-8", newline="\n")
-    except OSError as error:
-        raise StorageError(f"cannot write in {folder}: {error.strerror}") from error
+    for path, text in files.items():
+        write_text(folder / path, text)
     click.echo(f"{len(files)} files written in {folder}")
     click.echo(_NEXT.format(folder=folder), err=True)

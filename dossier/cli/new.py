@@ -16,6 +16,7 @@ from dossier.catalog import Catalog, load_catalog
 from dossier.cli.project import find_evidence, open_cache
 from dossier.digest import file_digest
 from dossier.errors import StorageError, UsageError
+from dossier.files import write_text
 from dossier.model.finding import Finding
 from dossier.model.parse import FOLDERS
 from dossier.model.vocabulary import Kind, Provenance
@@ -82,11 +83,7 @@ def _write(catalog: Catalog, folder: str, id_: str, template: str, answers: dict
     file = catalog.evidence / folder / f"{id_}.yaml"
     if catalog.exists(folder, id_) or file.exists():
         raise UsageError(f"{catalog.shown}/{folder}/{id_}.yaml is there already; choose another --id or --title")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(record_text(template, {"id": id_, **answers}), "utf-8", newline="\n")
-    except OSError as error:
-        raise StorageError(f"cannot write {file}: {error.strerror}") from error
+    write_text(file, record_text(template, {"id": id_, **answers}))
     click.echo(f"{catalog.shown}/{folder}/{id_}.yaml")
     click.echo("Open it, fill in what you know, then run `dossier check`.", err=True)
 

@@ -8,10 +8,10 @@ import click
 
 from dossier.catalog import Catalog, load_catalog
 from dossier.catalog.pins import wanted_pins
-from dossier.cli.fixes import with_pins, write_text
+from dossier.cli.fixes import with_pins
 from dossier.cli.project import find_evidence, open_cache
-from dossier.digest import read_bytes
 from dossier.errors import UsageError
+from dossier.files import read_bytes, write_text
 from dossier.model.finding import Finding
 from dossier.source import read_document
 

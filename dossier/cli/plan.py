@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from dossier.errors import StorageError, UsageError
+from dossier.errors import UsageError
+from dossier.files import write_text
 from dossier.runner.look import look
 from dossier.runner.profiles import PROFILES, plan_text
 
@@ -33,8 +34,5 @@ def plan(
     if output is None:
         click.echo(text, nl=False)
         return
-    try:
-        output.write_text(text, "utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {output}: {error.strerror}") from error
+    write_text(output, text)
     click.echo(f"{output} written; `dossier run {output} --dry-run` says what it does", err=True)

@@ -11,8 +11,8 @@ from dossier.catalog import load_catalog
 from dossier.checks.run import check_catalog
 from dossier.cli.check import show_problems
 from dossier.cli.project import find_evidence, open_cache
-from dossier.digest import read_bytes
 from dossier.errors import Severity
+from dossier.files import read_bytes
 from dossier.runner.record import Recorded
 from dossier.runner.record import record as make
 from dossier.runner.store import store

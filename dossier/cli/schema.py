@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from dossier.errors import StorageError, UsageError
+from dossier.errors import UsageError
+from dossier.files import write_text
 from dossier.model.json_schema import KINDS, schema_of
 
 
@@ -35,9 +36,5 @@ def schema_text(kind: str) -> str:
 
 def write_schemas(folder: Path, kinds: list[str]) -> None:
     """Write `<kind>.json` into a folder, which is made where there is none."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for kind in kinds:
-            (folder / f"{kind}.json").write_text(schema_text(kind), "utf-8")
-    except OSError as error:
-        raise StorageError(f"cannot write {folder}: {error.strerror}") from error
+    for kind in kinds:
+        write_text(folder / f"{kind}.json", schema_text(kind))

@@ -14,11 +14,11 @@ from dossier.catalog import Catalog, load_catalog
 from dossier.catalog.history import index_of
 from dossier.checks.run import check_catalog
 from dossier.cli.check import show_problems
-from dossier.cli.fixes import write_text
 from dossier.cli.project import find_evidence
 from dossier.derive.gates import judge
 from dossier.derive.items import compared, known
 from dossier.errors import Severity
+from dossier.files import write_text
 from dossier.model.finding import Finding
 
 _FAMILIES = {"source", "schema", "identity", "artifacts", "arithmetic"}

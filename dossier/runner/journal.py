@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from dossier.digest import read_bytes, sha256_hex
+from dossier.digest import sha256_hex
 from dossier.errors import StorageError, UsageError
+from dossier.files import read_bytes
 from dossier.runner.scrub import Scrub
 
 try:

@@ -12,8 +12,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.digest import digest_of, read_bytes
+from dossier.digest import digest_of
 from dossier.errors import Problem, UsageError
+from dossier.files import read_bytes
 from dossier.model.base import Count, Flag, Line, ModelId, Part, Prose, Record, Slug
 from dossier.model.gate import Requirement, Test
 from dossier.model.hardware import Gpu, Host, Link, Resident

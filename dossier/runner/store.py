@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
-from dossier.digest import read_bytes
-from dossier.errors import StorageError, UsageError
+from dossier.errors import UsageError
+from dossier.files import read_bytes, write_bytes
 from dossier.runner.record import Recorded
 
 
@@ -28,18 +26,5 @@ def store(recorded: Recorded, evidence: Path) -> list[Path]:
     last = evidence / recorded.path
     for path, content in sorted({**models, **wanted}.items(), key=lambda item: (item[0] == last, item[0])):
         if not path.exists():
-            _write(path, content)
+            write_bytes(path, content)
     return [*models, *wanted]
-
-
-def _write(path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile("wb", dir=path.parent, prefix=".new-", delete=False) as new:
-            new.write(content)
-            new.flush()
-            os.fsync(new.fileno())
-        Path(new.name).chmod(0o644)
-        Path(new.name).replace(path)
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}") from error
