@@ -17,6 +17,7 @@ from dossier.model.vocabulary import MeasurementClass, Outcome, Role
 from dossier.pages.context import Site, links_of
 from dossier.pages.fields import Pairs, Writer, fields_of, rest
 from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measurement_grid
+from dossier.pages.glance import glance
 from dossier.pages.markup import figure, html, joined, moment, permalink, quiet
 from dossier.pages.outside import Became, Mention, Outside, outside
 from dossier.pages.places import Page, page_of
@@ -121,6 +122,7 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
         "arms": _arms(writer, finding),
         "groups": population_groups(writer, finding),
         "missed": [(p, misses(writer, p)) for p in finding.populations if p.misses],
+        "glance": glance(writer, finding),
         "measurements": measurement_grid(writer, finding),
         "comparisons": comparison_grid(writer, finding),
         "gates": gate_grid(writer, finding, known),

@@ -24,6 +24,7 @@ PAGES = {
     "qualification": "findings/2026-09-09-ormandj-v0.4.2-qualification/",
     "comparison": "findings/2026-09-08-native-linux-comparison/",
     "reported": "findings/2026-09-11-operator-experience/",
+    "measured": "findings/2026-12-01-gemma-3-270m-base-local-smoke/",
     "recipe index": "recipes/",
     "recipe": "recipes/exl3-r10-apc-327k-c4/",
     "identity index": "identities/",
@@ -108,3 +109,14 @@ def test_a_digest_is_shown_whole_and_can_be_copied(open_page, site_url):
     page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
     page.locator(f"button[data-copy='{digest}']").first.click()
     assert page.evaluate("window.copied") == digest
+
+
+def test_a_figure_of_the_glance_opens_the_folded_list_at_its_row(open_page, site_url):
+    page = open_page("findings/2026-12-01-gemma-3-270m-base-local-smoke/", base=site_url).page
+    row = page.locator("#i-p128-c1-ttft_any-median")
+    assert not row.is_visible()
+    page.locator("[aria-label='Figures of each population'] a[href='#i-p128-c1-ttft_any-median']").click()
+    row.wait_for(state="visible")
+    assert row.evaluate(
+        "row => { const at = row.getBoundingClientRect(); return at.top >= 0 && at.bottom <= innerHeight; }"
+    )
