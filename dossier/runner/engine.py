@@ -78,8 +78,8 @@ class Run:
             self.watcher.note(f"{len(lost)} requests were in flight when the last session ended; they are sent again")
 
     def _calibrate(self) -> None:
-        left = [spec for spec in self.plan.cells if spec.id not in self.state.done]
-        for streams in sorted({spec.concurrency for spec in left} - self.state.calibrated):
+        left = self.plan.streams_of(spec for spec in self.plan.populations if spec.id not in self.state.done)
+        for streams in sorted(left - self.state.calibrated):
             self.watcher.note(f"measuring the instrument at {streams} at once")
             requests = max(8, min(self.plan.calibration.requests, _ROUNDS * streams))
             self.write("calibration", **calibrate(streams, requests, CALIBRATION).to_json())

@@ -3,43 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+from dossier.runner.figure import Figure, statistics_of
 from dossier.runner.journal import Entry
-from dossier.runner.probes.base import Outcome
-from dossier.runner.probes.cell import Cell, Goal
-from dossier.stats import least_n, median, order_interval, percentile
-
-DIGITS = 4
-_PERCENTILES = (90, 95, 99)
-METHOD = "order statistics, exact"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One figure in its metric's unit. `low` and `high` are a 95 % interval, where so many values have one."""
-
-    metric: str
-    statistic: str
-    value: float
-    unit: str
-    n: int
-    low: float | None = None
-    high: float | None = None
-
-
-def figure_id(population: str, figure: Figure) -> str:
-    """The id of its measurement; a plan's gates name figures so before there are any."""
-    return f"{population}-{figure.metric}-{figure.statistic}"
-
-
-def rounded(value: float) -> Decimal:
-    """To four significant digits; whole numbers are not rounded further."""
-    exact = Decimal(repr(value))
-    places = min(0, exact.adjusted() - DIGITS + 1) if exact else 0
-    return exact.quantize(Decimal(1).scaleb(places), ROUND_HALF_EVEN)
+from dossier.runner.probes.base import Goal, Outcome
 
 
 def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
@@ -62,25 +30,9 @@ def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
     ]
 
 
-def statistics_of(metric: str, unit: str, values: Sequence[float]) -> list[Figure]:
-    """One value is single; more have a median, a least and a greatest, and the percentiles that so many can bear."""
-    n = len(values)
-    if n < 2:
-        return [Figure(metric, "single", value, unit, 1) for value in values]
-    interval = order_interval(values, 50)
-    low, high = interval if interval is not None else (None, None)
-    found = [Figure(metric, "median", median(values) or 0.0, unit, n, low, high)]
-    for percent in _PERCENTILES:
-        if n >= least_n(percent):
-            bounds = order_interval(values, percent)
-            low, high = bounds if bounds is not None else (None, None)
-            found.append(Figure(metric, f"p{percent}", percentile(values, percent) or 0.0, unit, n, low, high))
-    return [*found, Figure(metric, "min", min(values), unit, n), Figure(metric, "max", max(values), unit, n)]
-
-
-def load_figures(spec: Cell, samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figure]:
+def load_figures(requests: int, goal: Goal | None, samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figure]:
     """Rates of the whole batch. None where the cell was interrupted: its wall time is not that of one batch."""
-    if len(cells) != 1 or cells[0]["requests"] != spec.requests or len(samples) != spec.requests:
+    if len(cells) != 1 or cells[0]["requests"] != requests or len(samples) != requests:
         return []
     timed = [entry for entry in samples if "timing" in entry]
     whole = [entry for entry in timed if entry["outcome"] != Outcome.FAILED]
@@ -91,8 +43,8 @@ def load_figures(spec: Cell, samples: Sequence[Entry], cells: Sequence[Entry]) -
     found = [Figure("request_throughput", "rate", len(whole) / wall, "req/s", len(whole))]
     if len(tokens) == len(whole):
         found.append(Figure("throughput", "rate", sum(tokens) / wall, "tok/s", len(whole)))
-    if spec.goal is not None:
-        good = sum(entry["outcome"] == Outcome.PASSED and meets(entry, spec.goal) for entry in whole)
+    if goal is not None:
+        good = sum(entry["outcome"] == Outcome.PASSED and meets(entry, goal) for entry in whole)
         found.append(Figure("goodput", "rate", good / wall, "req/s", len(whole)))
     return [figure for figure in found if figure.value > 0]
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from dossier.model.gate import Test
 from dossier.model.vocabulary import Load
-from dossier.runner.figures import METHOD, Figure, figure_id, rounded
+from dossier.runner.figure import Figure, figure_id, rounded
 from dossier.runner.journal import Entry
 from dossier.runner.plan import PlannedGate
 from dossier.runner.probes import probe_of
-from dossier.runner.probes.base import Outcome, Spec
+from dossier.runner.probes.base import Outcome, Spec, range_of
 from dossier.runner.probes.cell import Cell, Output
 from dossier.runner.remarks import caveats, limits, observations, summary
 from dossier.runner.told import Told
@@ -69,10 +69,20 @@ def _population(told: Told, spec: Spec) -> dict[str, Any]:
         "passed": count[Outcome.PASSED],
         "warmups": spec.warmups or None,
         **(_cell(told, spec, samples) if isinstance(spec, Cell) else {"concurrency": spec.concurrency}),
-        "misses": _misses(samples),
+        **probe.facts(spec, samples),
+        **_parts(told, spec),
+        "misses": _misses(samples, most=_MOST_MISSES if not probe.shares(spec) else 0),
         "excluded": {"reason": excluded[0].value, "note": excluded[1]} if excluded is not None else None,
         "note": probe.asks + (_INTERRUPTED if len(told.cells(spec.id)) > 1 else ""),
     }
+
+
+def _parts(told: Told, spec: Spec) -> dict[str, Any]:
+    """Of which population it is a part, or whether its parts make up the whole."""
+    if spec.id in told.parts:
+        return {"part_of": told.parts[spec.id][0]}
+    shares = probe_of(spec).shares(spec)
+    return {"complete_parts": True} if sum(len(share.indices) for share in shares) == spec.requests else {}
 
 
 def _parameters(spec: Spec) -> str:
@@ -85,6 +95,8 @@ def _parameters(spec: Spec) -> str:
 def _shown(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
+    if isinstance(value, list):
+        return ",".join(map(str, value))
     return ",".join(f"{k}:{v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
 
 
@@ -93,8 +105,8 @@ def _cell(told: Told, spec: Cell, samples: list[Entry]) -> dict[str, Any]:
     exact = f"exactly {spec.output_tokens} asked for, counted by usage"
     return {
         "target_tokens": spec.prompt_tokens,
-        "prompt_tokens": _range(samples, "prompt"),
-        "output_tokens": _range(samples, "completion"),
+        "prompt_tokens": range_of(samples, "prompt"),
+        "output_tokens": range_of(samples, "completion"),
         "output_budget": spec.output_tokens,
         "output_control": exact if spec.output is Output.EXACT else "up to the budget; replies may end earlier",
         "concurrency": spec.concurrency,
@@ -107,16 +119,8 @@ def _cell(told: Told, spec: Cell, samples: list[Entry]) -> dict[str, Any]:
     }
 
 
-def _range(samples: list[Entry], name: str) -> Any:
-    counts = [entry["usage"][name] for entry in samples if name in entry.get("usage", {})]
-    if not counts:
-        return {"unknown": "The server stated no token counts." if samples else "No request was sent."}
-    low, high = min(counts), max(counts)
-    return low if low == high else f"{low}..{high}"
-
-
-def _misses(samples: list[Entry]) -> list[dict[str, Any]]:
-    """Every sample that did not pass; very many are counted by kind beyond the first ones."""
+def _misses(samples: list[Entry], most: int) -> list[dict[str, Any]]:
+    """Every sample that did not pass, beyond the first ones counted by kind; those of parts stand there."""
     wrong = [entry for entry in samples if entry["outcome"] != Outcome.PASSED]
     found = [
         {
@@ -126,30 +130,30 @@ def _misses(samples: list[Entry]) -> list[dict[str, Any]]:
             "expected": entry.get("expected"),
             "finish": entry.get("finish"),
         }
-        for entry in wrong[:_MOST_MISSES]
+        for entry in wrong[:most]
     ]
-    rest = [entry["kind"] for entry in wrong[_MOST_MISSES:]]
+    rest = [entry["kind"] for entry in wrong[most:]]
     return found + [{"kind": kind, "count": rest.count(kind)} for kind in sorted(set(rest))]
 
 
-def _measurement(told: Told, spec: Cell, figure: Figure) -> dict[str, Any]:
+def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
     excluded = told.excluded(spec)
     interval = None
     if figure.low is not None and figure.high is not None:
         interval = {"low": f"{rounded(figure.low):f}", "high": f"{rounded(figure.high):f}", "level": "95",
-                    "method": METHOD}  # fmt: skip
+                    "method": figure.method}  # fmt: skip
     memory = figure.unit == "MiB"
     return {
         "id": figure_id(spec.id, figure),
         "metric": figure.metric,
-        "value": f"{rounded(figure.value):f} {figure.unit}",
+        "value": f"{rounded(figure.value):f} {figure.unit}".rstrip(),
         "statistic": figure.statistic,
         "n": figure.n,
         "population": spec.id,
         "interval": interval,
         "when": "when the cell ended" if memory else None,
         "per": "card" if figure.metric.startswith("gpu_") else None,
-        "title": _goal(spec) if figure.metric == "goodput" else None,
+        "title": figure.title or (_goal(spec) if figure.metric == "goodput" else None),
         "from": {
             "artifact": "file-figures",
             "pointer": f"/cells/{spec.id}/{figure.metric}/{figure.statistic}/value",
@@ -158,15 +162,16 @@ def _measurement(told: Told, spec: Cell, figure: Figure) -> dict[str, Any]:
     }
 
 
-def _goal(spec: Cell) -> str:
-    goal = spec.goal
+def _goal(spec: Spec) -> str:
+    goal = getattr(spec, "goal", None)
     limits = {} if goal is None else goal.model_dump(exclude_none=True)
     return "Goodput under " + ", ".join(f"{name.removesuffix('_ms')} {value} ms" for name, value in limits.items())
 
 
 def _gate(told: Told, gate: PlannedGate, figures: set[str]) -> dict[str, Any]:
     counts = gate.require.test in {Test.ALL, Test.AT_LEAST}
-    spec = next(s for s in told.specs if gate.subject == s.id or gate.subject.startswith(f"{s.id}-"))
+    judged_by = [s for s in told.specs if gate.subject == s.id or gate.subject.startswith(f"{s.id}-")]
+    spec = max(judged_by, key=lambda s: len(s.id))
     why = None
     if told.reading.of("void"):
         why = "The run is void: the identity of the server changed."

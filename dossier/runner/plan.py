@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
@@ -114,11 +114,11 @@ class Plan(Record):
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
-        names = [item.id for item in (*self.populations, *self.gates)]
+        names = [*(spec.id for spec in self.specs), *(gate.id for gate in self.gates)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise PydanticCustomError("plan/id", "{text}", {"text": f"the id {twice[0]!r} is given twice"})
-        ids = [population.id for population in self.populations]
+        ids = [spec.id for spec in self.specs]
         for gate in self.gates:
             counts = gate.require.test in {Test.ALL, Test.AT_LEAST}
             known = gate.subject in ids if counts else any(gate.subject.startswith(f"{name}-") for name in ids)
@@ -144,9 +144,20 @@ class Plan(Record):
         return digest_of(self.public)
 
     @property
+    def specs(self) -> list[Spec]:
+        """The populations, each followed by the parts that are published apart."""
+        return [item for spec in self.populations for item in (spec, *(s.spec for s in probe_of(spec).shares(spec)))]
+
+    @staticmethod
+    def streams_of(populations: Iterable[Spec]) -> set[int]:
+        """At how many streams at once times are measured."""
+        timed = [spec for spec in populations if probe_of(spec).timed]
+        return {item.concurrency for spec in timed for item in probe_of(spec).rounds(spec)}
+
+    @property
     def concurrency(self) -> int:
-        """The most streams at once that any cell asks for."""
-        return max((spec.concurrency for spec in self.cells), default=1)
+        """The most streams at once that any timed population asks for."""
+        return max(self.streams_of(self.populations), default=1)
 
     @property
     def cells(self) -> list[Cell]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from itertools import accumulate
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ from dossier.runner.clockstats import Health, Meter, client_limits, spread
 from dossier.runner.host import memory
 from dossier.runner.load import Halt, closed, scheduled
 from dossier.runner.probes import probe_of
-from dossier.runner.probes.base import Outcome, Sample, Spec, Timing
+from dossier.runner.probes.base import Outcome, Round, Sample, Spec, Timing
 from dossier.runner.probes.cell import Cell
 from dossier.runner.prompts import size
 from dossier.runner.servermetrics import Watch
@@ -60,27 +61,33 @@ class Runner:
         self.write("population", population=spec.id, at=stamp(self.now()))
         await self._size(spec)
         if missing := self.state.missing(spec.id, WARMUP, spec.warmups):
-            await self._ask(spec, WARMUP, missing)
+            await self._ask(spec, WARMUP, Round(spec.id, missing, spec.concurrency))
         missing = self.state.missing(spec.id, MEASURED, spec.requests)
         self.watcher.began(spec, len(missing))
-        if missing and self.halt.reason is None:
-            await (self._cell(spec, missing) if isinstance(spec, Cell) else self._ask(spec, MEASURED, missing))
+        open_indices = set(missing)
+        for item in probe_of(spec).rounds(spec):
+            left = [index for index in item.indices if index in open_indices]
+            if left and self.halt.reason is None:
+                go = self._cell if probe_of(spec).timed else self._plain
+                await go(spec, replace(item, indices=left))
         if not self.state.missing(spec.id, MEASURED, spec.requests):
             self.write("done", population=spec.id, at=stamp(self.now()))
         self.watcher.ended(spec)
 
     async def _size(self, spec: Spec) -> None:
-        if not isinstance(spec, Cell):
-            return
-        if spec.id not in self.state.sizes:
-            found = await size(
-                self.session, f"{self.session.seed}/{spec.id}", spec.prompt_tokens, float(spec.tolerance)
-            )
-            self.write("sizing", population=spec.id, **asdict(found))
-        self.session.sizes[spec.id] = self.state.sizes[spec.id]["words"]
+        for name, wanted in probe_of(spec).sizes(spec).items():
+            if name not in self.state.sizes:
+                text = partial(wanted.text, f"{self.session.seed}/{name}/size")
+                found = await size(self.session, text, wanted.tokens, wanted.tolerance)
+                self.write("sizing", population=name, **asdict(found))
+            self.session.sizes[name] = self.state.sizes[name]["words"]
 
-    async def _cell(self, spec: Cell, missing: list[int]) -> None:
-        asked = min(spec.concurrency, len(missing)) if spec.rate is None else 1
+    async def _plain(self, spec: Spec, item: Round) -> None:
+        await self._ask(spec, MEASURED, item)
+
+    async def _cell(self, spec: Spec, item: Round) -> None:
+        is_open = isinstance(spec, Cell) and spec.rate is not None
+        asked = 1 if is_open else min(item.concurrency, len(item.indices))
         watch = Watch(self.session.client, self.session.detection)
         meter = Meter(asked)
         self._timings.clear()
@@ -88,22 +95,23 @@ class Runner:
             await self.session.client.warm(asked)
         async with watch.watching():
             with meter.watching():
-                await self._ask(spec, MEASURED, missing, meter)
+                await self._ask(spec, MEASURED, item, meter)
         health = meter.health(_arrivals(timing) for timing in self._timings)
         self.write(
-            "cell", population=spec.id, at=stamp(self.now()), requests=len(missing), client=asdict(health),
-            limits=self._limits(spec, health), server=watch.summary(), memory=memory(),
+            "cell", population=item.population, at=stamp(self.now()), requests=len(item.indices),
+            client=asdict(health), limits=self._limits(health, is_open=is_open), server=watch.summary(),
+            memory=memory(),
         )  # fmt: skip
 
-    def _limits(self, spec: Cell, health: Health) -> list[str]:
+    def _limits(self, health: Health, *, is_open: bool) -> list[str]:
         reasons = list(client_limits(health))
         lags = spread(timing.lag_ns / 1e6 for timing in self._timings)
         worst = lags.p99 if lags.p99 is not None else lags.greatest
-        if spec.rate is not None and worst is not None and worst > LAG_LIMIT_MS:
+        if is_open and worst is not None and worst > LAG_LIMIT_MS:
             reasons.append(f"requests were sent up to {worst:.1f} ms after they were due")
         return reasons
 
-    async def _ask(self, spec: Spec, phase: str, missing: list[int], meter: Meter | None = None) -> None:
+    async def _ask(self, spec: Spec, phase: str, item: Round, meter: Meter | None = None) -> None:
         probe = probe_of(spec)
         self._broken = None
 
@@ -123,10 +131,10 @@ class Runner:
 
         if isinstance(spec, Cell) and spec.rate is not None and phase == MEASURED:
             due = spec.due_s(self.session.seed)
-            first = due[missing[0]]
-            await scheduled([(index, due[index] - first) for index in missing], spec.concurrency, one, self.halt)
+            first = due[item.indices[0]]
+            await scheduled([(index, due[index] - first) for index in item.indices], item.concurrency, one, self.halt)
         else:
-            await closed(missing, spec.concurrency, one, self.halt)
+            await closed(item.indices, item.concurrency, one, self.halt)
         await self._flush()
 
     def _keep(self, spec: Spec, phase: str, index: int, sample: Sample) -> None:

@@ -51,53 +51,47 @@ def _text(draw: random.Random, words: int) -> str:
     return " ".join(draw.choices(_WORDS, k=words))
 
 
-async def size(session: Session, seed: str, target: int, tolerance: float) -> Sizing:
-    """Find the words for a target of prompt tokens. A few requests of one output token each."""
-    first = await _usage(session, _probe_text(seed, _SAMPLE_WORDS))
+async def size(session: Session, text: Callable[[int], str], target: int, tolerance: float) -> Sizing:
+    """Find the words of `text(words)` for a target of prompt tokens. A few requests of one output token each."""
+    first = await _usage(session, text(_SAMPLE_WORDS))
     if first is None:
         return Sizing(target, None, "the server states no prompt tokens")
-    tokenized = await _tokenized(session, _probe_text(seed, _SAMPLE_WORDS))
+    tokenized = await _tokenized(session, text(_SAMPLE_WORDS))
     if tokenized is None:
-        return await _by_usage(session, seed, target, first)
+        return await _by_usage(session, text, target, first)
     overhead = first - tokenized
 
-    async def count(text: str) -> int | None:
-        tokens = await _tokenized(session, text)
+    async def count(words: int) -> int | None:
+        tokens = await _tokenized(session, text(words))
         return None if tokens is None else tokens + overhead
 
-    words = await _search(count, seed, target, first)
-    actual = await _usage(session, _probe_text(seed, words))
+    words = await _search(count, target, first)
+    actual = await _usage(session, text(words))
     if actual is not None and abs(actual - target) > tolerance * target:
-        return await _by_usage(session, seed, target, first)
+        return await _by_usage(session, text, target, first)
     return Sizing(words, actual, "tokenize endpoint, confirmed by usage")
 
 
-async def _by_usage(session: Session, seed: str, target: int, first: int) -> Sizing:
-    async def count(text: str) -> int | None:
-        return await _usage(session, text)
+async def _by_usage(session: Session, text: Callable[[int], str], target: int, first: int) -> Sizing:
+    async def count(words: int) -> int | None:
+        return await _usage(session, text(words))
 
-    words = await _search(count, seed, target, first, rounds=2)
-    return Sizing(words, await _usage(session, _probe_text(seed, words)), "usage of requests for one token")
+    words = await _search(count, target, first, rounds=2)
+    return Sizing(words, await _usage(session, text(words)), "usage of requests for one token")
 
 
-async def _search(
-    count: Callable[[str], Awaitable[int | None]], seed: str, target: int, first: int, rounds: int = _ROUNDS
-) -> int:
+async def _search(count: Callable[[int], Awaitable[int | None]], target: int, first: int, rounds: int = _ROUNDS) -> int:
     """Secant steps from the sample's count towards the target."""
     at, tokens = _SAMPLE_WORDS, first
     words = max(1, round(at * target / max(1, tokens)))
     for _ in range(rounds):
-        found = await count(_probe_text(seed, words))
+        found = await count(words)
         if found is None or abs(found - target) <= max(1.0, _CLOSE * target):
             break
         slope = (found - tokens) / (words - at) if words != at else 1.0
         at, tokens = words, found
         words = max(1, words + round((target - found) / max(slope, 0.25)))
     return words
-
-
-def _probe_text(seed: str, words: int) -> str:
-    return prompt(f"{seed}/size", words, words, CacheMode.UNIQUE)
 
 
 async def _usage(session: Session, text: str) -> int | None:

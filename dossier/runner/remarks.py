@@ -18,7 +18,7 @@ def summary(told: Told) -> str:
     """What was done and what came out, every figure by reference."""
     engine = told.server["dialect"] if told.server["dialect"] != "unknown" else "an unrecognised server"
     done = [spec for spec in told.specs if told.samples(spec.id)]
-    plain = [f"`{spec.id}` [[{spec.id}]]" for spec in done if not isinstance(spec, Cell)]
+    plain = [f"`{spec.id}` [[{spec.id}]]" for spec in done if not isinstance(spec, Cell) and spec.id not in told.parts]
     parts = [f"A run of `{told.plan.id}` against `{told.server['model']}`, served by {engine}."]
     if plain:
         parts.append(f"Passed of planned: {', '.join(plain)}.")
@@ -54,14 +54,14 @@ def limits(told: Told) -> list[dict[str, Any]]:
         {"text": f"Not shown by {name}: {_lowered(probe_of(specs[0]).not_shown)}", "binds": [s.id for s in specs]}
         for name, specs in by_probe.items()
     ]
-    cells = [spec.id for spec in told.specs if isinstance(spec, Cell)]
+    cells = [spec.id for spec in told.specs if probe_of(spec).timed]
     if cells:
         text = (
             "The instrument was calibrated apart, against a server of known schedule in a process of its own; beside "
             "the server under test its error may be greater. A difference that it does not resolve is not claimed."
         )
         found.append({"text": text, "binds": cells})
-    closed = [spec.id for spec in told.specs if isinstance(spec, Cell) and spec.rate is None]
+    closed = [spec.id for spec in told.specs if probe_of(spec).timed and getattr(spec, "rate", None) is None]
     if closed:
         found.append({"text": "A closed load waits for slow replies; it never meets what clients of a service do.",
                       "binds": closed})  # fmt: skip

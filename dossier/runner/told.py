@@ -8,18 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from dossier.model.vocabulary import Exclusion
-from dossier.runner.figures import (
-    Figure,
-    cache_figures,
-    figure_id,
-    latency_figures,
-    load_figures,
-    memory_figures,
-)
+from dossier.runner.figure import Figure, figure_id
+from dossier.runner.figures import cache_figures, latency_figures, load_figures, memory_figures
 from dossier.runner.journal import Entry, Reading
 from dossier.runner.plan import Plan
-from dossier.runner.probes.base import Spec
-from dossier.runner.probes.cell import Cell
+from dossier.runner.probes import probe_of
+from dossier.runner.probes.base import Share, Spec
 from dossier.runner.state import MEASURED, State, state_of
 
 
@@ -61,19 +55,24 @@ class Told:
 
     @cached_property
     def specs(self) -> list[Spec]:
-        """The populations of the plan, each followed by its repeat where there was one."""
+        """The populations of the plan, each followed by its parts, and by its repeat where there was one."""
         found: list[Spec] = []
         for spec in self.plan.populations:
-            found.append(spec)
             again = f"{spec.id}-repeat"
-            if again in self.state.repeats:
-                found.append(spec.model_copy(update={"id": again}))
+            copies = [spec.model_copy(update={"id": again})] if again in self.state.repeats else []
+            for whole in (spec, *copies):
+                found += [whole, *(share.spec for share in probe_of(whole).shares(whole))]
         return found
 
     @cached_property
-    def figures(self) -> list[tuple[Cell, list[Figure]]]:
-        """Every figure of every cell."""
-        return [(spec, self._figures(spec)) for spec in self.specs if isinstance(spec, Cell)]
+    def parts(self) -> dict[str, tuple[str, Share]]:
+        """The parts of populations by id, each with the id of its whole."""
+        return {share.spec.id: (spec.id, share) for spec in self.specs for share in probe_of(spec).shares(spec)}
+
+    @cached_property
+    def figures(self) -> list[tuple[Spec, list[Figure]]]:
+        """Every figure of every population that has any."""
+        return [(spec, found) for spec in self.specs if (found := self._figures(spec))]
 
     @property
     def stopped(self) -> str | None:
@@ -87,7 +86,10 @@ class Told:
         return str(stops[-1]["why"]) if stops else "the runner was killed, and the run was not resumed"
 
     def samples(self, population: str) -> list[Entry]:
-        """The measured samples of a population by index."""
+        """The measured samples of a population, or of a part of one, by index."""
+        if population in self.parts:
+            whole, share = self.parts[population]
+            return [entry for entry in self.samples(whole) if entry["index"] in share.indices]
         found = [entry for (name, phase, _), entry in self.state.sampled.items()
                  if name == population and phase == MEASURED]  # fmt: skip
         return sorted(found, key=lambda entry: entry["index"])
@@ -100,7 +102,7 @@ class Told:
         """Why a population feeds nothing, if it does not."""
         if self.reading.of("void"):
             return Exclusion.INVALID_RUN, "The identity of the server changed during the run."
-        if not isinstance(spec, Cell):
+        if not probe_of(spec).timed:
             return None
         reasons = [reason for entry in self.cells(spec.id) for reason in entry["limits"]]
         reasons += [
@@ -116,11 +118,17 @@ class Told:
         found = next((figures for spec, figures in self.figures if spec.id == population), [])
         return {f.metric: figure_id(population, f) for f in found if f.statistic in {"median", "single", "rate"}}
 
-    def _figures(self, spec: Cell) -> list[Figure]:
-        samples, cells = self.samples(spec.id), self.cells(spec.id)
+    def _figures(self, spec: Spec) -> list[Figure]:
+        probe, samples, cells = probe_of(spec), self.samples(spec.id), self.cells(spec.id)
+        shares = probe.shares(spec)
+        seen = [*cells, *(entry for share in shares for entry in self.cells(share.spec.id))]
+        own = list(probe.figures(spec, samples, seen)) if samples else []
+        if not probe.timed or shares:
+            return own
         return [
             *latency_figures(samples),
-            *load_figures(spec, samples, cells),
+            *load_figures(spec.requests, getattr(spec, "goal", None), samples, cells),
             *cache_figures(samples, cells),
             *memory_figures(cells, local=self.local),
+            *own,
         ]

@@ -6,7 +6,7 @@ when there was no whole reply. HTTP 200 decides none of the three.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import pairwise
@@ -14,8 +14,10 @@ from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
-from dossier.model.base import Count, Line, Part, Slug
+from dossier.model.base import Count, Figure, Line, Part, Slug
 from dossier.model.vocabulary import MeasurementClass
+from dossier.runner.figure import Figure as Computed
+from dossier.runner.journal import Entry
 from dossier.runner.session import Session
 from dossier.runner.whole import Whole
 from dossier.wire.errors import Failure, bounded
@@ -35,6 +37,14 @@ class Spec(Part):
     requests: Annotated[Count, Field(ge=1, le=100_000)] = 1
     warmups: Annotated[Count, Field(le=1000, description="Sent before, kept apart, never counted.")] = 0
     concurrency: Annotated[Count, Field(ge=1, le=4096)] = 1
+
+
+class Goal(Part):
+    """Latency limits in milliseconds; a request is good that meets all of them."""
+
+    ttft_ms: Figure | None = None
+    tpot_ms: Figure | None = None
+    e2e_ms: Figure | None = None
 
 
 class Outcome(StrEnum):
@@ -86,12 +96,47 @@ class Cost:
     tokens: int
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A size that prompts are made for: a target in the server's tokens, and the text of so many words.
+
+    `text(seed, words)` makes a prompt like those of the probe; how many words make the target is found by asking.
+    """
+
+    tokens: int
+    tolerance: float
+    text: Callable[[str, int], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Requests that are put on the server together; the next round begins when all of them have ended."""
+
+    population: str
+    indices: Sequence[int]
+    concurrency: int
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a population that is published as a population of its own: its spec, and which requests are its."""
+
+    spec: Spec
+    indices: Sequence[int]
+
+
 S = TypeVar("S", bound=Spec)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe(Generic[S]):
-    """A kind of question. `asks` and `not_shown` are published with every population."""
+    """A kind of question. `asks` and `not_shown` are published with every population.
+
+    `sizes` are prompt sizes to be found before, by the name under which `Session.sizes` gives the words. `rounds`
+    say what is sent together, `shares` what is published apart. A `timed` probe runs beside meters of the client and
+    the server, at a calibrated concurrency, and has the figures of times; `figures` adds those of its own, from the
+    samples and what was seen of the whole. `facts` are fields of the population.
+    """
 
     name: str
     spec: type[S]
@@ -101,6 +146,12 @@ class Probe(Generic[S]):
     cost: Callable[[S], Cost]
     ask: Callable[[Session, S, int], Awaitable[Sample]]
     setup: Callable[[S], Cost] = lambda _: Cost(0, 0)
+    sizes: Callable[[S], Mapping[str, Wanted]] = lambda _: {}
+    rounds: Callable[[S], Sequence[Round]] = lambda spec: (Round(spec.id, range(spec.requests), spec.concurrency),)
+    shares: Callable[[S], Sequence[Share]] = lambda _: ()
+    timed: bool = False
+    figures: Callable[[S, Sequence[Entry], Sequence[Entry]], Sequence[Computed]] = lambda _, __, ___: ()
+    facts: Callable[[S, Sequence[Entry]], Mapping[str, Any]] = lambda _, __: {}
 
 
 Reply = StreamOutcome | Whole
@@ -141,6 +192,15 @@ def excerpt(text: str) -> str:
         + line[2 * EXCERPT :]
     )
     return bounded(line, EXCERPT) if line else "(nothing)"
+
+
+def range_of(samples: Sequence[Entry], name: str) -> Any:
+    """The least and the greatest count of one kind of tokens (`prompt`, `completion`), as usage states them."""
+    counts = [entry["usage"][name] for entry in samples if name in entry.get("usage", {})]
+    if not counts:
+        return {"unknown": "The server stated no token counts." if samples else "No request was sent."}
+    low, high = min(counts), max(counts)
+    return low if low == high else f"{low}..{high}"
 
 
 def timing_of(outcome: StreamOutcome) -> Timing | None:

@@ -13,9 +13,9 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from dossier.model.base import Count, Figure, Part
+from dossier.model.base import Count, Figure
 from dossier.model.vocabulary import CacheMode, MeasurementClass
-from dossier.runner.probes.base import Cost, Probe, Sample, Spec, Thinking, judged, timing_of
+from dossier.runner.probes.base import Cost, Goal, Probe, Sample, Spec, Thinking, Wanted, judged, timing_of
 from dossier.runner.prompts import prompt
 from dossier.runner.session import Session
 from dossier.wire.dialect import Dialect
@@ -37,14 +37,6 @@ class Arrivals(StrEnum):
 
     CONSTANT = "constant"
     POISSON = "poisson"
-
-
-class Goal(Part):
-    """Latency limits in milliseconds; a request is good that meets all of them."""
-
-    ttft_ms: Figure | None = None
-    tpot_ms: Figure | None = None
-    e2e_ms: Figure | None = None
 
 
 class Cell(Spec):
@@ -141,6 +133,14 @@ def is_warm(prompt_tokens: int | None, cached: int | None) -> bool:
     return cached is not None and cached > max(_WARM_TOKENS, _WARM_SHARE * (prompt_tokens or 0))
 
 
+def _sizes(spec: Cell) -> dict[str, Wanted]:
+    return {spec.id: Wanted(spec.prompt_tokens, float(spec.tolerance), _text)}
+
+
+def _text(seed: str, words: int) -> str:
+    return prompt(seed, words, words, CacheMode.UNIQUE)
+
+
 def _cost(spec: Cell) -> Cost:
     return Cost(1, spec.prompt_tokens + round(tolerated(spec)) + spec.output_tokens)
 
@@ -156,6 +156,6 @@ PROBES = (
         "Streamed requests of one size under one stated load, with the output length held and verified.",
         "Speed at another prompt size, output length, load or cache state, after another server start, or with real "
         "text: the words are filler.",
-        _cost, ask_cell, _setup,
+        _cost, ask_cell, _setup, _sizes, timed=True,
     ),
 )  # fmt: skip

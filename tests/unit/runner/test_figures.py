@@ -7,8 +7,9 @@ from decimal import Decimal
 import pytest
 from runner_support import plan
 
-from dossier.runner.figures import cache_figures, latency_figures, load_figures, meets, rounded, statistics_of
-from dossier.runner.probes.cell import Goal
+from dossier.runner.figure import rounded, statistics_of
+from dossier.runner.figures import cache_figures, latency_figures, load_figures, meets
+from dossier.runner.probes.base import Goal
 
 S = 1_000_000_000
 CELL = "{id: c, probe: cell, prompt_tokens: 100, output_tokens: 65, concurrency: 2, requests: 2}"
@@ -54,7 +55,7 @@ def test_one_token_has_no_tpot():
 
 def test_nothing_gives_no_figure_and_never_zero():
     assert latency_figures([]) == []
-    assert load_figures(plan(populations=(CELL,)).cells[0], [], [cell()]) == []
+    assert load_figures(2, None, [], [cell()]) == []
 
 
 @pytest.mark.parametrize(
@@ -76,14 +77,13 @@ def test_throughput_is_all_tokens_over_the_wall():
     """100 tokens in 1 s and 100 in 4 s at once: 200 / 4, not the mean of two rates."""
     spec = plan(populations=(CELL,)).cells[0]
     samples = [sample(ttft_s=0.1, e2e_s=1.0, tokens=100), sample(ttft_s=0.1, e2e_s=4.0, tokens=100)]
-    figures = load_figures(spec, samples, [cell()])
+    figures = load_figures(spec.requests, spec.goal, samples, [cell()])
     assert value(figures, "throughput", "rate") == 50.0
     assert value(figures, "request_throughput", "rate") == 0.5
 
 
 def test_an_interrupted_cell_has_no_rate_of_a_batch():
-    spec = plan(populations=(CELL,)).cells[0]
-    assert load_figures(spec, [sample(), sample()], [cell(1), cell(1)]) == []
+    assert load_figures(2, None, [sample(), sample()], [cell(1), cell(1)]) == []
 
 
 def test_goodput_counts_requests_that_meet_every_limit():

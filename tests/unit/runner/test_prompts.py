@@ -13,6 +13,10 @@ from dossier.runner.schedule import Schedule
 from dossier.wire.dialect import Dialect
 
 
+def text(words):
+    return prompt("seed", 0, words, CacheMode.UNIQUE)
+
+
 @pytest.mark.parametrize("dialect", [Dialect.UNKNOWN, Dialect.VLLM])
 @pytest.mark.parametrize("target", [64, 1000, 20_000])
 def test_the_size_is_found_by_usage_or_by_the_tokeniser(dialect, target):
@@ -20,7 +24,7 @@ def test_the_size_is_found_by_usage_or_by_the_tokeniser(dialect, target):
 
     async def go():
         async with session(Schedule(ttft_ms=0, gap_ms=0), dialect) as here:
-            return await size(here, "seed", target, 0.05)
+            return await size(here, text, target, 0.05)
 
     found = asyncio.run(go())
     assert abs(found.prompt_tokens - target) <= max(1, 0.01 * target)
@@ -30,7 +34,7 @@ def test_the_size_is_found_by_usage_or_by_the_tokeniser(dialect, target):
 def test_a_server_without_usage_gives_no_size():
     async def go():
         async with session(Schedule(ttft_ms=0, gap_ms=0, usage="never")) as here:
-            return await size(here, "seed", 100, 0.05)
+            return await size(here, text, 100, 0.05)
 
     assert asyncio.run(go()).prompt_tokens is None
 

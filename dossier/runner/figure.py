@@ -1,0 +1,56 @@
+"""One figure of a population, and the statistics that so many values can bear: pure, and free of any probe."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_EVEN, Decimal
+
+from dossier.stats import least_n, median, order_interval, percentile
+
+DIGITS = 4
+_PERCENTILES = (90, 95, 99)
+METHOD = "order statistics, exact"
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure in its metric's unit. `low` and `high` are a 95 % interval by `method`, where there is one."""
+
+    metric: str
+    statistic: str
+    value: float
+    unit: str
+    n: int
+    low: float | None = None
+    high: float | None = None
+    method: str = METHOD
+    title: str | None = None
+
+
+def figure_id(population: str, figure: Figure) -> str:
+    """The id of its measurement; a plan's gates name figures so before there are any."""
+    return f"{population}-{figure.metric}-{figure.statistic}"
+
+
+def rounded(value: float) -> Decimal:
+    """To four significant digits; whole numbers are not rounded further."""
+    exact = Decimal(repr(value))
+    places = min(0, exact.adjusted() - DIGITS + 1) if exact else 0
+    return exact.quantize(Decimal(1).scaleb(places), ROUND_HALF_EVEN)
+
+
+def statistics_of(metric: str, unit: str, values: Sequence[float]) -> list[Figure]:
+    """One value is single; more have a median, a least and a greatest, and the percentiles that so many can bear."""
+    n = len(values)
+    if n < 2:
+        return [Figure(metric, "single", value, unit, 1) for value in values]
+    interval = order_interval(values, 50)
+    low, high = interval if interval is not None else (None, None)
+    found = [Figure(metric, "median", median(values) or 0.0, unit, n, low, high)]
+    for percent in _PERCENTILES:
+        if n >= least_n(percent):
+            bounds = order_interval(values, percent)
+            low, high = bounds if bounds is not None else (None, None)
+            found.append(Figure(metric, f"p{percent}", percentile(values, percent) or 0.0, unit, n, low, high))
+    return [*found, Figure(metric, "min", min(values), unit, n), Figure(metric, "max", max(values), unit, n)]
