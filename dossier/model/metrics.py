@@ -138,6 +138,13 @@ _DICTIONARY: tuple[Metric, ...] = (
            definition="Samples or windows behind a figure.", other_units={"windows": "1"}),
     _count("tokens_per_request", "Tokens a request (planning)", "tokens", "higher",
            "A shared pool divided by the requests that share it.", "That any such request was served."),
+    _count("effective_context", "Effective context", "tokens", "higher",
+           "Actual prompt tokens of the greatest size before retrieval first fell below the stated floor, or lost more than the stated drop against the first size.",
+           "A limit of the server, or that other tasks work at that size."),
+    _count("largest_retrieved", "Largest prompt with a right answer", "tokens", "higher",
+           "Actual prompt tokens of the longest prompt whose hidden values were all found.", "That prompts of that size are answered reliably."),
+    _count("foreign_markers", "Replies with a foreign marker", "replies", "lower",
+           "Replies that bore the marker of another request.", "That no other text leaked; only markers are looked for."),
     _count("value", "Value", "", "neither", "A number that no other metric of the dictionary covers; its title says what."),
 )  # fmt: skip
 

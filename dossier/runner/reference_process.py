@@ -20,6 +20,7 @@ from pathlib import Path
 from dossier.errors import StorageError
 from dossier.runner.reference_server import ReferenceServer, Served
 from dossier.runner.schedule import Schedule
+from dossier.runner.traits import Traits
 from dossier.wire.loop import run
 
 START_S = 30.0
@@ -44,11 +45,12 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(folder: Path, schedule: Schedule | None = None) -> Iterator[Running]:
+def running(folder: Path, schedule: Schedule | None = None, traits: Traits | None = None) -> Iterator[Running]:
     """Start a server that logs into `folder`; it is stopped on leaving. Raises StorageError if it does not start."""
     log = folder / "reference.jsonl"
     log.touch()
     arguments = ["--log", str(log), "--attached", "--schedule", (schedule or Schedule()).model_dump_json()]
+    arguments += ["--traits", (traits or Traits()).model_dump_json()]
     command = [sys.executable, "-m", "dossier.runner.reference_process", *arguments]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own module
         try:
@@ -74,7 +76,8 @@ def _await_port(log: Path, process: subprocess.Popen[bytes]) -> int:
 async def _serve(options: argparse.Namespace) -> None:
     with Path(options.log).open("a", encoding="utf-8") as log:
         schedule = Schedule.model_validate_json(options.schedule)
-        async with ReferenceServer(schedule, host=options.host, port=options.port, log_file=log) as server:
+        traits = Traits.model_validate_json(options.traits)
+        async with ReferenceServer(schedule, traits, host=options.host, port=options.port, log_file=log) as server:
             log.write(json.dumps({"listening": server.port}) + "\n")
             log.flush()
             if options.attached:
@@ -89,6 +92,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=0, help="0: any free port, written to the log")
     parser.add_argument("--log", required=True, help="JSON lines: what was sent, and when")
     parser.add_argument("--schedule", default="{}", help="default schedule, a JSON object")
+    parser.add_argument("--traits", default="{}", help="what it can do and how it misbehaves, a JSON object")
     parser.add_argument("--attached", action="store_true", help="end when standard input closes")
     return parser.parse_args()
 

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 
 from dossier.runner.schedule import Fault, Schedule
 from dossier.runner.script import FINGERPRINT, MODEL, Ask, Step, Then, error_body, reply, script
+from dossier.runner.traits import Mind, Traits
 from dossier.wire.decode import Protocol
 from dossier.wire.status import parse_json
 
@@ -55,6 +56,7 @@ class ReferenceServer:
     def __init__(
         self,
         defaults: Schedule | None = None,
+        traits: Traits | None = None,
         *,
         host: str = "127.0.0.1",
         port: int = 0,
@@ -62,6 +64,7 @@ class ReferenceServer:
         log_file: IO[str] | None = None,
     ) -> None:
         self.defaults = defaults or Schedule()
+        self.mind = Mind(traits or Traits())
         self.log: list[Served] = []
         self.connections = 0
         self.open = 0
@@ -168,11 +171,14 @@ class _Connection(asyncio.Protocol):
         self._headers, self._url, self._body = {}, b"", bytearray()
 
     def _generate(self, protocol: Protocol, *, again: bool) -> None:
-        ask = _understand(bytes(self._body), protocol, self._server.defaults, again=again)
+        server = self._server
+        if server.mind.dead:
+            self.abort()
+            return
+        ask = _understand(bytes(self._body), protocol, server, again=again, at_ns=self._received_ns)
         if isinstance(ask, bytes):
             self._write(ask)
             return
-        server = self._server
         server.open += 1
         server.prompt_tokens += ask.prompt_tokens
         name = self._headers.get(b"x-request-id", b"").decode("latin-1")
@@ -266,11 +272,11 @@ class _Player:
             self._ended(self._served)
 
 
-def _understand(body: bytes, protocol: Protocol, defaults: Schedule, *, again: bool) -> Ask | bytes:
+def _understand(body: bytes, protocol: Protocol, server: ReferenceServer, *, again: bool, at_ns: int) -> Ask | bytes:
     """What the request asks for, or the reply that refuses it."""
     try:
         request = parse_json(body)
-        schedule = _schedule(request, defaults)
+        schedule = _schedule(request, server.defaults)
     except (ValueError, TypeError, AttributeError) as error:
         return _refuse(400, f"bad request: {error}", "invalid_request_error")
     if request.get("model", MODEL) != MODEL:
@@ -281,9 +287,13 @@ def _understand(body: bytes, protocol: Protocol, defaults: Schedule, *, again: b
         return _refuse(400, text, "invalid_request_error")
     if again and schedule.fault is Fault.REDIRECT:
         schedule = schedule.model_copy(update={"fault": Fault.NONE})
+    cached = None
+    if server.mind.traits != Traits():
+        shaped = server.mind.shape(request, schedule, _limit(request), at_ns)
+        schedule, cached = shaped.schedule, shaped.cached
     options = request.get("stream_options")
     usage = isinstance(options, Mapping) and options.get("include_usage") is True
-    return Ask(protocol, schedule, prompt, usage, stream=request.get("stream") is True)
+    return Ask(protocol, schedule, prompt, usage, stream=request.get("stream") is True, cached=cached)
 
 
 def _schedule(request: Mapping[str, Any], defaults: Schedule) -> Schedule:
@@ -293,11 +303,15 @@ def _schedule(request: Mapping[str, Any], defaults: Schedule) -> Schedule:
         schedule = Schedule.model_validate({**defaults.model_dump(), **wanted}) if wanted else defaults
     except ValidationError as error:
         raise ValueError(error.errors(include_url=False, include_input=False)) from error
-    limits = [request.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens")]
-    limit = next((value for value in limits if isinstance(value, int)), None)
+    limit = _limit(request)
     if limit is None or limit >= schedule.tokens:
         return schedule
     return schedule.model_copy(update={"tokens": limit, "finish": "length"})
+
+
+def _limit(request: Mapping[str, Any]) -> int | None:
+    limits = [request.get(name) for name in ("max_completion_tokens", "max_tokens", "max_output_tokens")]
+    return next((value for value in limits if isinstance(value, int)), None)
 
 
 def _prompt_tokens(request: Mapping[str, Any]) -> int:
@@ -316,7 +330,9 @@ def _plain(server: ReferenceServer, path: str, body: bytes) -> bytes:
         case "/v1/models":
             entry = {"id": MODEL, "object": "model", "owned_by": "dossier", "max_model_len": CONTEXT}
             return _json({"object": "list", "data": [entry]})
-        case "/health":
+        case "/health" | "/reset_prefix_cache":
+            if path != "/health":
+                server.mind.forget()
             return reply(200, b"")
         case "/version":
             return _json({"version": FINGERPRINT})
@@ -341,6 +357,9 @@ def _metrics(server: ReferenceServer) -> bytes:
         "requests": len(server.log),
         "prompt_tokens": server.prompt_tokens,
         "output_chunks": sum(len(served.sent_ns) for served in server.log),
+        "prefix_hits": server.mind.cached,
+        "drafted": server.mind.drafted,
+        "accepted": server.mind.accepted,
     }
     lines = [f"# TYPE reference:{name} counter\nreference:{name}_total {value}" for name, value in counters.items()]
     lines.append(f"# TYPE reference:requests_running gauge\nreference:requests_running {server.open}")

@@ -98,12 +98,22 @@ Count = Annotated[int, Field(ge=0, le=1_000_000)]
 Millis = Annotated[float, Field(ge=0, le=600_000, allow_inf_nan=False)]
 
 
+class Call(BaseModel):
+    """One tool call; `arguments` is sent as it is, JSON or not."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str
+    arguments: str
+
+
 class Schedule(BaseModel):
     """One reply. Chunk i is due `ttft_ms + i * gap_ms` after the request was received, whatever was late before.
 
     The first `reasoning` tokens are reasoning, the rest visible text, `per_chunk` tokens a chunk; `tools` calls
-    follow, two chunks each. `jitter_ms` shifts each chunk by a seeded uniform draw from [0, jitter_ms].
-    `pad` adds that many bytes to every output event; `split` cuts every write into pieces of that many bytes.
+    follow, two chunks each, those of `calls` where it names them. `jitter_ms` shifts each chunk by a seeded uniform
+    draw from [0, jitter_ms]. `pad` adds that many bytes to every output event; `split` cuts every write into pieces
+    of that many bytes.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -116,6 +126,7 @@ class Schedule(BaseModel):
     reasoning: Count = 0
     reasoning_field: Reasoning = Reasoning.CONTENT
     tools: Annotated[int, Field(ge=0, le=128)] = 0
+    calls: tuple[Call, ...] = ()
     tool_style: ToolStyle = ToolStyle.FULL
     finish: str | None = None
     usage: UsageStyle = UsageStyle.ASKED

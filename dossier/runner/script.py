@@ -10,7 +10,7 @@ from enum import Enum, auto
 from functools import lru_cache
 from typing import Any
 
-from dossier.runner.schedule import NS_PER_MS, Fault, Reasoning, Role, Schedule, ToolStyle, UsageStyle
+from dossier.runner.schedule import NS_PER_MS, Call, Fault, Reasoning, Role, Schedule, ToolStyle, UsageStyle
 from dossier.wire.decode import Protocol
 
 MODEL = "reference"
@@ -49,6 +49,7 @@ class Ask:
     prompt_tokens: int
     usage: bool
     stream: bool = True
+    cached: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,9 +232,16 @@ def _tool(schedule: Schedule, piece: _Piece) -> dict[str, Any]:
         call["index"] = {ToolStyle.FROM_ONE: number + 1, ToolStyle.ALL_ZERO: 0}.get(style, number)
     if style is not ToolStyle.NO_ID and (opens or style is ToolStyle.ALL_ZERO):
         call["id"] = f"call-{number}"
+    called = _called(schedule, number)
     if opens:
-        return call | {"type": "function", "function": {"name": "get_weather", "arguments": ""}}
-    return call | {"function": {"arguments": f'{{"city":"City {number}"}}'}}
+        return call | {"type": "function", "function": {"name": called.name, "arguments": ""}}
+    return call | {"function": {"arguments": called.arguments}}
+
+
+def _called(schedule: Schedule, number: int) -> Call:
+    if number < len(schedule.calls):
+        return schedule.calls[number]
+    return Call(name="get_weather", arguments=f'{{"city":"City {number}"}}')
 
 
 def _response_delta(piece: _Piece) -> dict[str, Any]:
@@ -263,6 +271,8 @@ def _response_end(ask: Ask, sent: int) -> dict[str, Any]:
 def _usage(ask: Ask, sent: int) -> dict[str, Any]:
     reasoning = min(ask.schedule.reasoning, sent)
     details = {"completion_tokens_details": {"reasoning_tokens": reasoning}} if reasoning else {}
+    if ask.cached is not None:
+        details["prompt_tokens_details"] = {"cached_tokens": ask.cached}
     total = ask.prompt_tokens + sent
     return {"prompt_tokens": ask.prompt_tokens, "completion_tokens": sent, "total_tokens": total, **details}
 
@@ -300,7 +310,7 @@ def _whole_choice(ask: Ask, pieces: list[_Piece], text: str) -> dict[str, Any]:
             {
                 "id": f"call-{number}",
                 "type": "function",
-                "function": {"name": "get_weather", "arguments": f'{{"city":"City {number}"}}'},
+                "function": _called(ask.schedule, number).model_dump(),
             }
             for number in range(ask.schedule.tools)
         ]

@@ -55,7 +55,10 @@ COUNTERS: Mapping[Dialect, Mapping[str, str]] = {
         "drafted": "trtllm_spec_decode_num_draft_tokens_total",
         "accepted": "trtllm_spec_decode_num_accepted_tokens_total",
     },
-    Dialect.UNKNOWN: {"prompt_tokens": "reference:prompt_tokens_total"},
+    Dialect.UNKNOWN: {
+        "prompt_tokens": "reference:prompt_tokens_total", "prefix_hits": "reference:prefix_hits_total",
+        "drafted": "reference:drafted_total", "accepted": "reference:accepted_total",
+    },
 }  # fmt: skip
 
 

@@ -6,7 +6,18 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from dossier.runner.probes import basic, cell, controls, errors, responses, structure, tools
+from dossier.runner.probes import (
+    basic,
+    canary,
+    cell,
+    controls,
+    errors,
+    longtools,
+    needle,
+    responses,
+    structure,
+    tools,
+)
 from dossier.runner.probes.base import Probe, Spec
 
 AnySpec = Annotated[
@@ -16,19 +27,20 @@ AnySpec = Annotated[
     | structure.StrictJson
     | structure.Structured
     | tools.Tools
+    | longtools.LongTools
     | responses.Responses
     | controls.Controls
     | controls.ThinkingSwitch
     | errors.Refusals
-    | cell.Cell,
+    | cell.Cell
+    | needle.Needle
+    | canary.Canary,
     Field(discriminator="probe"),
 ]
 
-PROBES: dict[str, Probe[Any]] = {
-    probe.name: probe
-    for module in (basic, structure, tools, responses, controls, errors, cell)
-    for probe in module.PROBES
-}
+_MODULES = (basic, structure, tools, longtools, responses, controls, errors, cell, needle, canary)
+
+PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
 
 
 def probe_of(spec: Spec) -> Probe[Any]:

@@ -194,6 +194,11 @@ def excerpt(text: str) -> str:
     return bounded(line, EXCERPT) if line else "(nothing)"
 
 
+def switched(thinking: str) -> dict[str, Any]:
+    """The request field that switches thinking, where it is to be switched."""
+    return {} if thinking == "default" else {"chat_template_kwargs": {"enable_thinking": thinking == "on"}}
+
+
 def range_of(samples: Sequence[Entry], name: str) -> Any:
     """The least and the greatest count of one kind of tokens (`prompt`, `completion`), as usage states them."""
     counts = [entry["usage"][name] for entry in samples if name in entry.get("usage", {})]

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from dossier.model.base import Count, Figure
 from dossier.model.vocabulary import CacheMode, MeasurementClass
-from dossier.runner.probes.base import Cost, Goal, Probe, Sample, Spec, Thinking, Wanted, judged, timing_of
+from dossier.runner.probes.base import Cost, Goal, Probe, Sample, Spec, Thinking, Wanted, judged, switched, timing_of
 from dossier.runner.prompts import prompt
 from dossier.runner.session import Session
 from dossier.wire.dialect import Dialect
@@ -102,9 +102,7 @@ def controls(session: Session, spec: Cell) -> dict[str, Any]:
         more["ignore_eos"] = True
     if spec.output is Output.EXACT and dialect in _MIN_TOKENS:
         more["min_tokens"] = spec.output_tokens
-    if spec.thinking != "default":
-        more["chat_template_kwargs"] = {"enable_thinking": spec.thinking == "on"}
-    return more
+    return more | switched(spec.thinking)
 
 
 def _wrongs(outcome: StreamOutcome, spec: Cell) -> Iterator[tuple[str, str, str]]:
