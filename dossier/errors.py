@@ -10,6 +10,8 @@ A problem in somebody's evidence is a *value*, collected and shown with all othe
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -54,3 +56,9 @@ class Problem:
     def __str__(self) -> str:
         note = "" if self.severity is Severity.ERROR else "warning: "
         return f"{self.path}:{self.line}:{self.column}: {self.rule}: {note}{self.message}"
+
+
+def nearest(word: str, words: Iterable[str]) -> str:
+    """`; did you mean 'demo-a'?` where one of the words is much like the given one, to end a message with; else ''."""
+    close = difflib.get_close_matches(word, sorted(words), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""

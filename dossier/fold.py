@@ -95,11 +95,6 @@ def day_of(moment: date | datetime) -> date:
     return moment.date() if isinstance(moment, datetime) else moment
 
 
-def fold(events: Iterable[Event], until: date | None = None) -> Folded:
-    """Fold events, which come in order, up to and including a day."""
-    return History(event for event in events if until is None or event.day <= until).at()
-
-
 class History:
     """Every state that each lane went through, from one pass over the events.
 
@@ -194,7 +189,8 @@ def _retain(state: LaneState, event: Event, name: str) -> Iterator[Fault]:
         state.confirmed = event
         return
     holds = f"{state.current} is" if state.current else "nothing is"
-    message = f"retains {name}, but {holds} current in lane {state.lane} on {event.day}"
+    how = "retain that one, or promote this one" if state.current else "a finding that promotes it has to come first"
+    message = f"retains {name}, but {holds} current in lane {state.lane} on {event.day}; {how}"
     yield _fault(event, "decisions/baseline", message, lenient=True)
 
 

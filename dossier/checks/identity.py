@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterator
 
 from dossier.catalog import Catalog
 from dossier.catalog.pins import wanted_pins
 from dossier.checks.registry import Placed, Wrong, catalog_rule, record_rule
+from dossier.errors import nearest
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.identity import Artifact, Identity, Runtime
@@ -131,6 +131,5 @@ def _pin_is_right(name: str, digest: str, catalog: Catalog, command: str) -> Ite
         if entry.digest != digest:
             yield Wrong(("pins", name), f"the digest of {name} is {entry.digest}; {command}")
     elif not catalog.exists(folder, id_):
-        close = difflib.get_close_matches(name, [f"{f}/{i}" for f, i in catalog.entries], n=1)
-        meant = f"; did you mean {close[0]}?" if close else ""
+        meant = nearest(name, (f"{f}/{i}" for f, i in catalog.entries))
         yield Wrong(("pins", name), f"there is no record {name[:90]!r}{meant}", key=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import ipaddress
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from urllib.parse import SplitResult, urlsplit
 
 from dossier.catalog import Catalog
@@ -14,15 +13,11 @@ from dossier.derive.items import field_of, items_of, look_up
 from dossier.derive.references import references
 from dossier.derive.show import shown
 from dossier.derive.walk import Pointer, pointers, prose
+from dossier.errors import nearest
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.metrics import METRICS
 from dossier.model.parse import FOLDERS
-
-
-def _near(word: str, words: Iterable[str]) -> str:
-    close = difflib.get_close_matches(word, sorted(words), n=1)
-    return f"; did you mean {close[0]}?" if close else ""
 
 
 def _named(pointer: Pointer) -> str:
@@ -41,8 +36,13 @@ def record_exists(record: Record, catalog: Catalog) -> Iterator[Wrong]:
             )
             yield Wrong(pointer.place, told)
         elif not catalog.exists(pointer.folder, pointer.record):
-            near = _near(pointer.record, catalog.ids(pointer.folder))
-            yield Wrong(pointer.place, f"{_named(pointer)}: no record {pointer.folder}/{pointer.record[:90]}{near}")
+            near = nearest(pointer.record, catalog.ids(pointer.folder))
+            how = near or f"; correct the id, or write that record first: `dossier new {_kind(pointer.folder)}`"
+            yield Wrong(pointer.place, f"{_named(pointer)}: no record {pointer.folder}/{pointer.record[:90]}{how}")
+
+
+def _kind(folder: str) -> str:
+    return FOLDERS[folder].SCHEMA.split("/")[1]
 
 
 @record_rule("links/arm", Finding)
@@ -50,8 +50,9 @@ def arm_exists(finding: Finding, _: Catalog) -> Iterator[Wrong]:
     """What was measured was measured on one of the arms."""
     for pointer in pointers(finding):
         if pointer.target == "arm" and pointer.item not in finding.arms:
-            arms = ", ".join(finding.arms) or "none"
-            yield Wrong(pointer.place, f"no arm {pointer.item!r}; the arms of this finding are: {arms}")
+            near = nearest(pointer.item, finding.arms)
+            how = near or f"; add it: `arms: {{{pointer.item[:60]}: {{recipe: its-recipe}}}}`, or take this line out"
+            yield Wrong(pointer.place, f"no arm {pointer.item!r}{how}")
 
 
 @record_rule("links/metric", Record)
@@ -60,7 +61,7 @@ def metric_exists(record: Record, catalog: Catalog) -> Iterator[Wrong]:
     for pointer in pointers(record):
         if pointer.target != "metric" or pointer.item in METRICS or catalog.exists("metrics", pointer.item):
             continue
-        near = _near(pointer.item, [*METRICS, *catalog.ids("metrics")])
+        near = nearest(pointer.item, [*METRICS, *catalog.ids("metrics")])
         told = f"no metric {pointer.item!r} in the dictionary{near}; or add metrics/{pointer.item}.yaml"
         yield Wrong(pointer.place, told)
 
@@ -94,7 +95,7 @@ def _wrong_item(pointer: Pointer, here: Finding | None, catalog: Catalog) -> str
     finding = catalog.finding(pointer.record) if pointer.record else here
     if found is None or (found[1] and not pointer.in_prose):
         ids = [item.id for _, item in items_of(finding)] if finding else []
-        return f"no item {pointer.item[:90]!r} there{_near(pointer.item, ids)}"
+        return f"no item {pointer.item[:90]!r} there{nearest(pointer.item, ids)}"
     if pointer.kinds and found[0].kind not in pointer.kinds:
         return f"{pointer.item} is {found[0].kind}, not {' or '.join(pointer.kinds)}"
     return ""
@@ -119,13 +120,13 @@ def field_has_a_value(record: Record, catalog: Catalog) -> Iterator[Wrong]:
             other = catalog.record(pointer.folder, pointer.record)
             if other is not None and field_of(other, pointer.item) is None:
                 known = [info.alias or name for name, info in type(other).model_fields.items()]
-                near = _near(pointer.item, known)
+                near = nearest(pointer.item, known)
                 yield Wrong(pointer.place, f"{_named(pointer)}: {pointer.record} has no {pointer.item[:90]!r}{near}")
             continue
         found = look_up(pointer.text, here, catalog.finding)
         if found is not None and shown(*found, catalog.finding) is None:
             fields = [info.alias or name for name, info in type(found[0].part).model_fields.items()]
-            told = f"{found[0].id} has no {found[1][:90]!r}{_near(found[1], fields)}"
+            told = f"{found[0].id} has no {found[1][:90]!r}{nearest(found[1], fields)}"
             yield Wrong(pointer.place, f"{_named(pointer)}: {told}")
 
 

@@ -22,6 +22,9 @@ WHY = {
     "stand on evidence that nobody had seen.",
 }
 _SHOWN = 3
+_ALIKE = 0.7
+"""A record that shares more of the fields of one that is gone was most likely made from it."""
+_LOOKED_AT = 200
 _START = Mark(1, 1)
 
 
@@ -49,22 +52,26 @@ def _vanished(key: Key, catalog: Catalog, published: Publication) -> str:
     text = published.texts.get(key)
     before = record_in(text) if text is not None else None
     renamed = _renamed(before, catalog, published) if before is not None else None
-    return f"{told}: it was renamed to {renamed}, and an id never changes" if renamed else f"{told}, or withdraw it"
+    return f"{told}: it seems to be {renamed} now, and an id never changes" if renamed else f"{told}, or withdraw it"
 
 
 def _renamed(before: Record, catalog: Catalog, published: Publication) -> str | None:
-    """A new record that is the old one but for its id, or, where nothing else is new, for little more."""
-    body = _body(before)
-    for folder, id_ in catalog.entries:
-        if folder == before.FOLDER and (folder, id_) not in published.digests:
-            record = catalog.record(folder, id_)
-            if record is not None and _body(record) == body:
-                return id_
-    return None
+    """A new record that is the old one but for its id, or else the one of the new ones that is most like it."""
+    new = [id_ for folder, id_ in catalog.entries if folder == before.FOLDER and (folder, id_) not in published.digests]
+    fields, best = _fields(before), ""
+    most = len(fields) * _ALIKE
+    for id_ in new[:_LOOKED_AT]:
+        record = catalog.record(before.FOLDER, id_)
+        same = len(fields & _fields(record)) if record is not None else 0
+        if same > most:
+            best, most = id_, same
+    return best or None
 
 
-def _body(record: Record) -> bytes:
-    return canonical(record.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"id"}))
+def _fields(record: Record) -> set[bytes]:
+    """Every field that is given, but for the id and what is made anew for each record, as one text each."""
+    given = record.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude={"id", "schema_"})
+    return {canonical({name: value}) for name, value in given.items()}
 
 
 def _changed(catalog: Catalog, key: Key, published: Publication) -> Iterator[Problem]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
-
 import click
 
 from dossier.checks.rules import RuleDoc, rule_docs
-from dossier.errors import UsageError
+from dossier.errors import UsageError, nearest
 
 
 @click.command()
@@ -24,8 +22,7 @@ def explain(rule: str | None) -> None:
         click.echo("\n".join(f"{doc.id:28} {doc.why}" for doc in chosen))
         return
     if rule not in docs:
-        close = difflib.get_close_matches(str(rule), docs, n=1)
-        hint = f"; did you mean {close[0]}?" if close else "; `dossier explain` lists the rules"
+        hint = nearest(str(rule), docs) or "; `dossier explain` lists the rules"
         raise UsageError(f"there is no rule {rule!r}{hint}")
     click.echo(explained(docs[str(rule)]))
 

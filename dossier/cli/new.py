@@ -127,17 +127,26 @@ def finding(
     recipe = options["recipe"]
     if recipe is not None and not catalog.exists("recipes", recipe):
         raise UsageError(f"--recipe {recipe!r}: there is no such recipe; `dossier new recipe` writes one")
-    sections = [f"arms:\n  candidate: {{recipe: {recipe}}}"] if recipe else []
-    sections += _kept(catalog, name, artifacts)
+    sections = _kept(catalog, name, artifacts)
+    arms = f"arms:\n  candidate: {{recipe: {recipe or _likely(catalog)}}}"
+    if recipe is None:
+        arms = "\n".join(f"# {line}" for line in arms.split("\n"))
     lanes = catalog.subject(subject)
     answers = {
         "title": scalar(title), "summary": scalar(summary), "model": subject, "date": when.isoformat(),
         "kind": kind.value, "kind_meaning": kind.meaning, "provenance": provenance.value,
         "provenance_meaning": provenance.meaning, "sections": "\n".join(sections),
-        "lane": lanes.lanes[0].id if lanes is not None else "text", "recipe": recipe or "the-recipe",
+        "lane": lanes.lanes[0].id if lanes is not None else "text", "recipe": recipe or _likely(catalog),
+        "arms": f"## What was measured: `dossier new recipe` writes the recipe that an arm names.\n{arms}\n#",
     }  # fmt: skip
     _write(catalog, Finding.FOLDER, name, "finding", answers)
     _copy(catalog, name, artifacts)
+
+
+def _likely(catalog: Catalog) -> str:
+    """The recipe for the examples: the only one that there is."""
+    ids = catalog.ids("recipes")
+    return ids[0] if len(ids) == 1 else "the-recipe"
 
 
 def _existing(path: str) -> Path:

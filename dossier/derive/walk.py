@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
+from pydantic.fields import FieldInfo
+
 from dossier.derive.references import Reference, parse_evidence, parse_reference, references
 from dossier.model.base import Mark, Part, Unknown
 
@@ -115,10 +117,15 @@ def _plan(kind: type[Part]) -> tuple[tuple[str, str, Mark | None], ...]:
     """(attribute, key in the file, mark) of each field that can hold a marked text."""
     found = []
     for name, info in kind.model_fields.items():
-        mark = next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
+        mark = mark_of(info)
         if mark is not None or _holds_parts(info.annotation):
             found.append((name, info.alias or name, mark))
     return tuple(found)
+
+
+def mark_of(info: FieldInfo) -> Mark | None:
+    """What the texts of a field mean; None where they mean nothing to the rest of the evidence."""
+    return next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
 
 
 def _mark_in(annotation: Any) -> Mark | None:

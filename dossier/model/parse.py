@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import Any
 
 from pydantic import ValidationError
 
-from dossier.errors import Problem
+from dossier.errors import Problem, nearest
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.hardware import Hardware
@@ -36,16 +35,17 @@ def parse_record(document: Document, path: str) -> tuple[Record | None, list[Pro
         seen = (
             "there is no `schema`"
             if schema is None
-            else f"{schema!r} is not a schema{_nearest(str(schema), RECORD_TYPES)}"
+            else f"{schema!r} is not a schema{nearest(str(schema), RECORD_TYPES)}"
         )
         return None, [Problem(path, mark.line, mark.column, "schema/kind", f"{seen}; write one of: {known}")]
     try:
         return kind.model_validate(data), []
     except ValidationError as error:
-        return None, sorted(set(_problems(error, kind, document, path)))
+        return None, sorted(set(problems_of(error, kind, document, path)))
 
 
-def _problems(error: ValidationError, kind: type[Record], document: Document, path: str) -> Iterator[Problem]:
+def problems_of(error: ValidationError, kind: type[Record], document: Document, path: str) -> Iterator[Problem]:
+    """Every problem of a failed validation: where it stands in the file, and what to write."""
     for item in error.errors(include_url=False):
         if item["type"] == "too_short" and item["input"]:
             continue  # counted without the items that are refused for themselves
@@ -96,20 +96,15 @@ def _explain(item: Any, place: Path, kind: type[Record]) -> tuple[str, str, bool
     if what in _SHAPES:
         return "schema/shape", f"{shown} stands where {_SHAPES[what]} belongs", False
     if what == "extra_forbidden":
-        return "schema/unknown-key", f"unknown key{_nearest(str(place[-1]), _siblings(kind, place))}", True
+        return "schema/unknown-key", f"unknown key{nearest(str(place[-1]), _siblings(kind, place))}", True
     if what == "missing":
         return "schema/missing", "required; write it, or {unknown: why} where the field allows", False
     if what in {"enum", "literal_error"}:
         allowed = str(item["ctx"].get("expected", "")).replace("'", "").replace(" or ", ", ").split(", ")
-        message = f"{shown} is not one of: {', '.join(allowed)}{_nearest(str(seen), allowed)}"
+        message = f"{shown} is not one of: {', '.join(allowed)}{nearest(str(seen), allowed)}"
         return "schema/choice", message, False
     empty = "the list is empty; give at least one"
     return "schema/value", empty if what == "too_short" else f"{item['msg']} (seen: {shown})", False
-
-
-def _nearest(word: str, words: Any) -> str:
-    close = difflib.get_close_matches(word, list(words), n=1, cutoff=0.6)
-    return f"; did you mean {close[0]!r}?" if close else ""
 
 
 def _siblings(kind: type[Record], place: Path) -> list[str]:

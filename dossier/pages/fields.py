@@ -19,7 +19,8 @@ from dossier.derive.format import NBSP, file_size, number
 from dossier.derive.gates import Judged
 from dossier.derive.items import Compared, Item, display, resolve
 from dossier.derive.references import references
-from dossier.model.base import Mark, Part, Quantity, Range, Unknown
+from dossier.derive.walk import mark_of
+from dossier.model.base import Part, Quantity, Range, Unknown
 from dossier.model.finding import Finding
 from dossier.model.gate import Requirement
 from dossier.model.measurement import Delta
@@ -53,7 +54,7 @@ def fields_of(kind: type[Part]) -> dict[str, Field]:
     """The fields of a part in the model's order, by name."""
     found = {}
     for name, info in kind.model_fields.items():
-        mark = next((m for m in info.metadata if isinstance(m, Mark)), None) or _mark_in(info.annotation)
+        mark = mark_of(info)
         target = mark.target if mark is not None else ""
         kind_ = _KINDS.get(target, "num" if _counts(info.annotation) else "")
         found[name] = Field(name, _label(info.alias or name), kind_, target)
@@ -63,13 +64,6 @@ def fields_of(kind: type[Part]) -> dict[str, Field]:
 def _label(name: str) -> str:
     words = " ".join(_SPELLED.get(word, word) for word in name.split("_"))
     return words if name == "n" else words[0].upper() + words[1:]
-
-
-def _mark_in(annotation: Any) -> Mark | None:
-    for extra in getattr(annotation, "__metadata__", ()):
-        if isinstance(extra, Mark):
-            return extra
-    return next((mark for inner in get_args(annotation) if (mark := _mark_in(inner)) is not None), None)
 
 
 def _counts(annotation: Any) -> bool:

@@ -19,7 +19,7 @@ from dossier.model.base import Count, Flag, Line, ModelId, Part, Prose, Record, 
 from dossier.model.gate import Requirement, Test
 from dossier.model.hardware import Gpu, Host, Link, Resident
 from dossier.model.identity import Artifact, Quantization, Runtime
-from dossier.model.parse import _problems
+from dossier.model.parse import problems_of
 from dossier.model.recipe import Speculation
 from dossier.model.vocabulary import Path as Way
 from dossier.runner.probes import AnySpec, probe_of
@@ -207,7 +207,7 @@ def read_plan(data: bytes | str, shown: str) -> tuple[Plan | None, list[Problem]
     try:
         return Plan.model_validate(document.data), []
     except ValidationError as error:
-        return None, sorted(set(_problems(error, Plan, document, shown)))
+        return None, sorted(set(problems_of(error, Plan, document, shown)))
 
 
 def plan_of(public: Mapping[str, Any]) -> Plan:

@@ -156,5 +156,5 @@ def test_explain_lists_all_rules_or_those_of_a_family():
 
 
 def test_a_mistyped_rule_is_answered_with_the_nearest_one():
-    with pytest.raises(UsageError, match="did you mean arithmetic/delta"):
+    with pytest.raises(UsageError, match="did you mean 'arithmetic/delta'"):
         CliRunner().invoke(explain, ["arithmetic/detla"], catch_exceptions=False)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dossier.errors import Severity
-from dossier.fold import Event, History, LaneState, day_of, fold
+from dossier.fold import Event, History, LaneState, day_of
 from dossier.model.decision import Decision
 from dossier.model.vocabulary import Outcome, Provenance, Role
 
@@ -25,12 +25,12 @@ def event(day, outcome, recipe, *, lane="text", provenance=Provenance.MEASURED, 
 
 def roles(events, until=None, lane="text"):
     """Current recipe, rollback, and the role of every recipe."""
-    state = fold(events, until).lanes.get(("demo", lane), LaneState("demo", lane))
+    state = History(events).at(until).lanes.get(("demo", lane), LaneState("demo", lane))
     return state.current, state.rollback, {name: s.role.value for name, s in state.standings.items()}
 
 
 def faults(events):
-    return [(fault.finding, fault.rule, fault.severity) for fault in fold(events).faults]
+    return [(fault.finding, fault.rule, fault.severity) for fault in History(events).at().faults]
 
 
 def test_nothing_decided_is_nothing_current():
@@ -40,11 +40,11 @@ def test_nothing_decided_is_nothing_current():
 def test_promotion_makes_current_and_displaces():
     events = [event(1, "promote", "a"), event(2, "promote", "b", rollback="a"), event(3, "promote", "c", rollback="b")]
     assert roles(events) == ("c", "b", {"a": "former-rollback", "b": "rollback", "c": "current"})
-    assert fold(events).faults == []
+    assert History(events).at().faults == []
 
 
 def test_what_was_displaced_says_since_when_and_by_what():
-    state = fold([event(1, "promote", "a"), event(5, "promote", "b")]).lanes["demo", "text"]
+    state = History([event(1, "promote", "a"), event(5, "promote", "b")]).at().lanes["demo", "text"]
     former = state.standings["a"]
     assert (former.role, former.since, former.until, former.successor) == (
         Role.FORMER, date(2026, 1, 1), date(2026, 1, 5), "b",
@@ -118,13 +118,13 @@ def test_the_rollback_stays_one_when_it_is_also_named_a_fallback():
 def test_withdrawing_the_current_recipe_leaves_the_lane_empty():
     events = [event(1, "promote", "b", rollback="a"), event(2, "withdraw", "b")]
     assert roles(events) == (None, "a", {"a": "rollback", "b": "withdrawn"})
-    state = fold(events).lanes["demo", "text"]
+    state = History(events).at().lanes["demo", "text"]
     assert (state.promoted, state.confirmed) == (None, None)
 
 
 def test_retaining_confirms_and_changes_nothing():
     events = [event(1, "promote", "a"), event(4, "retain-baseline", "a")]
-    state = fold(events).lanes["demo", "text"]
+    state = History(events).at().lanes["demo", "text"]
     assert (state.promoted, state.confirmed) == (events[0], events[1])
     assert roles(events) == ("a", None, {"a": "current"})
 
@@ -212,7 +212,7 @@ def sequences(draw):
 @given(sequences())
 def test_at_every_date_a_lane_has_one_current_and_one_rollback_at_most(events):
     for day in range(32):
-        for state in fold(events, START + timedelta(days=day)).lanes.values():
+        for state in History(events).at(START + timedelta(days=day)).lanes.values():
             by_role = [s.role for s in state.standings.values()]
             assert by_role.count(Role.CURRENT) == (state.current is not None)
             assert by_role.count(Role.ROLLBACK) == (state.rollback is not None)
@@ -232,16 +232,15 @@ def told(folded):
 @given(sequences(), st.integers(0, 30))
 def test_a_date_is_what_its_events_alone_make(events, days):
     until = START + timedelta(days=days)
-    alone = told(fold([e for e in events if e.day <= until]))
+    alone = told(History([e for e in events if e.day <= until]).at())
     assert told(History(events).at(until)) == alone
-    assert told(fold(events, until)) == alone
 
 
 @given(sequences())
 def test_every_recipe_that_was_named_keeps_a_role(events):
-    for key, state in fold(events).lanes.items():
+    for key, state in History(events).at().lanes.items():
         retained = {"retain-baseline"}
         named = {e.decision.recipe for e in events if e.lane == key[1] and e.decision.outcome not in retained}
-        accused = {f.finding for f in fold(events).faults}
+        accused = {f.finding for f in History(events).at().faults}
         named -= {e.decision.recipe for e in events if e.finding in accused}
         assert named <= set(state.standings)

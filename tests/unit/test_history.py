@@ -111,7 +111,26 @@ def test_a_renamed_record_is_named(project):
     catalog = catalog_of(project)
     [problem] = check_published(catalog, published_at("main", catalog))
     assert problem.rule == "lineage/vanished"
-    assert "renamed to 2026-01-25-rumour" in problem.message
+    assert "it seems to be 2026-01-25-rumour now" in problem.message
+
+
+def test_a_record_that_is_renamed_and_changed_at_once_is_named_too(project):
+    text = (BASE / SECOND).read_text("utf-8")
+    (project / "evidence" / SECOND).unlink()
+    changed = text.replace("2026-01-20-second", "2026-01-20-other").replace("title: ", "title: Really, ", 1)
+    (project / "evidence/findings/2026-01-20-other.yaml").write_text(changed, "utf-8")
+    catalog = catalog_of(project)
+    [problem] = [p for p in check_published(catalog, published_at("main", catalog)) if SECOND in p.path]
+    assert "it seems to be 2026-01-20-other now" in problem.message
+
+
+def test_a_new_record_that_is_another_is_not_taken_for_the_one_that_is_gone(project):
+    (project / "evidence" / SECOND).unlink()
+    text = (BASE / "findings/2026-01-25-hearsay.yaml").read_text("utf-8")
+    (project / "evidence/findings/2026-01-25-rumour.yaml").write_text(text.replace("-hearsay", "-rumour"), "utf-8")
+    catalog = catalog_of(project)
+    [problem] = [p for p in check_published(catalog, published_at("main", catalog)) if SECOND in p.path]
+    assert "withdraw it" in problem.message
 
 
 def test_an_artifact_may_neither_change_nor_vanish(project):

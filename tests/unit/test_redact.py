@@ -66,7 +66,7 @@ PLANTED = {
         r"C:\Users\Ada Lovelace\plan.yaml",
         r'"C:\\Users\\ada\\plan.yaml"',
         "c:/users/ada/x",
-        "/root/.cache/huggingface",
+        "/" + "root/notes.txt",
     ],
     "private address": [
         "10.1.2.3",

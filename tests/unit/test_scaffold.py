@@ -105,6 +105,44 @@ def test_an_author_gets_to_a_green_check_by_following_messages_alone():
 
 
 @pytest.mark.usefixtures("project")
+def test_an_author_who_takes_in_every_section_is_led_to_a_green_check_too():
+    """Every message names the next step, by its command or by what to write; doing just that is enough."""
+    write("model", "--title", "Demo 3")
+    file = write("finding", "--title", "First run", "--date", "2026-02-03")
+    text = file.read_text("utf-8")
+    file.write_text(re.sub(r"(?m)^# ([a-z_]+:|  )", r"\1", text).replace("completion: open", "completion: concluded"))
+    recipe = "`dossier new recipe`"
+    assert messages() == [
+        ("links/record", recipe), ("links/record", "`dossier new finding`"), ("links/record", recipe),
+    ]  # fmt: skip
+    write("identity", "--title", "Demo FP8")
+    write("hardware", "--title", "Bench", "--gpu", "A card")
+    write("recipe", "--title", "The recipe")
+    earlier = write("finding", "--title", "The earlier finding", "--date", "2026-01-01")
+    assert messages() == [("identity/pin", "`dossier pin evidence/findings/"), ("links/item", "no item 'decode' there")]
+    text = earlier.read_text("utf-8")
+    wanted = ("populations:", "measurements:", "arms:")
+    parts = re.split(r"(?m)^#$", text)
+    taken = [re.sub(r"(?m)^# ", "", part) if any(f"# {w}" in part for w in wanted) else part for part in parts]
+    earlier.write_text("".join(taken), "utf-8")
+    assert CliRunner().invoke(check, ["--fix"], catch_exceptions=False).exit_code == 0
+    assert problems() == []
+
+
+def messages():
+    """Rule of each problem, and as much of its message as the test goes by."""
+    done = CliRunner().invoke(check, ["--format", "json"], catch_exceptions=False)
+    known = (
+        "`dossier new recipe`",
+        "`dossier new finding`",
+        "no item 'decode' there",
+        "`dossier pin evidence/findings/",
+    )
+    found = json.loads(done.stdout)["problems"]
+    return [(p["rule"], next((k for k in known if k in p["message"]), p["message"])) for p in found]
+
+
+@pytest.mark.usefixtures("project")
 @pytest.mark.parametrize("provenance", ["transcribed", "reported", "external-prior", "retained"])
 def test_a_new_finding_is_valid_at_once_with_every_kind_and_provenance(tmp_path, provenance):
     write("model", "--title", "Demo 3")
@@ -204,7 +242,8 @@ def test_any_title_is_kept_as_it_is(title):
 ANSWERS = {
     "id": "2026-01-01-x", "title": "X", "date": "2026-01-01", "kind": "comparison", "kind_meaning": "k",
     "provenance": "transcribed", "provenance_meaning": "p", "model": "demo", "summary": "S.",
-    "sections": "arms:\n  candidate: {recipe: r}", "lane": "text", "recipe": "r", "unknown": "Not known.",
+    "arms": "# arms:\n#   candidate: {recipe: r}", "sections": "", "lane": "text", "recipe": "r",
+    "unknown": "Not known.",
     "identity": "i", "hardware": "h", "gpu": "G", "count": "1", "target": "2025-01-01-y", "by": "the operator",
 }  # fmt: skip
 
@@ -259,6 +298,18 @@ def test_zizmor_finds_nothing(project):
     command = ["zizmor", "--offline", "--pedantic", "--no-progress", ".github/workflows"]
     done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.skipif(shutil.which("actionlint", path=ENVIRONMENT["PATH"]) is None, reason="actionlint is not installed")
+def test_actionlint_finds_nothing_here_and_something_in_a_broken_workflow(project):
+    file = project / ".github/workflows/evidence.yml"
+    command = ["actionlint", "-no-color", str(file)]
+    done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "")
+    file.write_text(file.read_text("utf-8").replace("github.event.before", "github.evnt.before"), "utf-8")
+    done = subprocess.run(command, cwd=project, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "evnt" in done.stdout
 
 
 def test_the_commands_of_the_workflow_run(project):
