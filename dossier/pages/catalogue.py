@@ -1,64 +1,74 @@
-"""The run catalogue: every finding in one table, from summaries alone."""
+"""The run catalogue: every finding as a row, the newest on one page and every year on its own."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dossier.catalog.summary import Summary
-from dossier.model.vocabulary import Outcome, Verdict
 from dossier.pages.context import Site
 from dossier.pages.places import Page
+from dossier.pages.runrows import run_table, runs
 from dossier.pages.shell import SearchEntry
 
 PATH = "findings/"
+NEWEST = 500
+"""Rows of the first page. Older ones stand on the pages of their years, from which its filters fetch them."""
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A finding as a row: its outcome and gates in words, and what later findings made of it."""
+class Year:
+    """A year with its page and how many findings it has."""
 
-    summary: Summary
-    outcomes: tuple[Outcome, ...]
-    gates: tuple[tuple[Verdict, int], ...]
-    marks: tuple[tuple[str, Summary], ...]
+    name: str
+    path: str
+    count: int
+
+
+def years(site: Site) -> list[Year]:
+    """Every year that has findings, newest first."""
+    counts: dict[str, int] = {}
+    for summary in reversed(site.catalog.dated):
+        name = f"{summary.date.year:04d}"
+        counts[name] = counts.get(name, 0) + 1
+    return [Year(name, year_path(name), count) for name, count in counts.items()]
+
+
+def year_path(name: str) -> str:
+    """The page of a year. No finding has such an id: they begin with a whole date."""
+    return f"{PATH}{name}/"
+
+
+def of_year(site: Site, name: str) -> list[Summary]:
+    """The findings of a year, oldest first."""
+    return [s for s in site.catalog.dated if f"{s.date.year:04d}" == name]
 
 
 def catalogue(site: Site) -> Page:
-    """All findings, newest first, in one table; attributes of its rows say what to sort by."""
-    found = runs(site, reversed(site.catalog.dated))
+    """The newest findings in one table, which the script of the page filters together with those of all years."""
+    every = site.catalog.dated
     words = (
-        f"{len(found)} dated findings, newest first: kind, classes, provenance, outcome, gates, recipes and hardware."
+        f"{len(every):,} dated findings, newest first: kind, classes, provenance, outcome, gates, recipes, hardware."
     )
-    body = site.view(PATH).render("catalogue.html.j2", runs=found, words=words)
-    return Page(PATH, "Findings", "Run catalogue", words, body, (SearchEntry(PATH, "Run catalogue", words),))
+    return _page(site, PATH, "Run catalogue", words, every[-NEWEST:])
 
 
-def runs(site: Site, summaries: Iterable[Summary]) -> list[Run]:
-    """Rows of the catalogue, or of a model's run history, in the given order."""
-    return [_run(site, summary) for summary in summaries]
+def year_page(site: Site, name: str) -> Page:
+    """All findings of one year."""
+    found = of_year(site, name)
+    noun = "finding" if len(found) == 1 else "findings"
+    return _page(site, year_path(name), f"Findings of {name}", f"{len(found):,} {noun} of {name}, newest first.", found)
 
 
-def _run(site: Site, summary: Summary) -> Run:
-    outcomes = tuple(dict.fromkeys(decision.outcome for decision in summary.decisions))
-    return Run(summary, outcomes, tally(site, summary), tuple(_marks(site, summary)))
-
-
-def tally(site: Site, summary: Summary) -> tuple[tuple[Verdict, int], ...]:
-    """How many gates had which verdict; a failed gate that a human set aside counts as waived."""
-    waived = site.catalog.waived
-    seen = Counter(_verdict(gate.verdict, waived=f"{summary.id}#{gate.id}" in waived) for gate in summary.gates)
-    return tuple((verdict, seen[verdict]) for verdict in Verdict if seen[verdict])
-
-
-def _verdict(verdict: Verdict, *, waived: bool) -> Verdict:
-    return Verdict.WAIVED if waived and verdict is not Verdict.PASS else verdict
-
-
-_MARKS = {"supersedes": "superseded", "corrects": "corrected", "adds to": "added to", "withdraws": "withdrawn"}
-
-
-def _marks(site: Site, summary: Summary) -> Iterable[tuple[str, Summary]]:
-    """What later findings made of this one, as (word, the later finding)."""
-    return ((_MARKS[word], later) for word, later in site.linked_from.get(summary.id, ()) if word in _MARKS)
+def _page(site: Site, path: str, title: str, words: str, found: Sequence[Summary]) -> Page:
+    view = site.view(path)
+    partial = path == PATH and len(found) < len(site.catalog.dated)
+    table = run_table(view, runs(site, reversed(found)), "Newest findings" if partial else "Dated findings")
+    every = years(site)
+    body = view.render(
+        "catalogue.html.j2", title=title, words=words, table=table, years=every, path=path, top=path == PATH,
+        total=len(site.catalog.dated), shown=len(found),
+        more=[year.path.removeprefix(PATH) for year in every] if partial else [],
+    )  # fmt: skip
+    search = (SearchEntry(path, title, words),) if path == PATH else ()
+    return Page(path, "Findings", title, words, body, search)

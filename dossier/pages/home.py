@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from dossier.model.recipe import Recipe
 from dossier.model.vocabulary import MeasurementClass, Provenance
-from dossier.pages.catalogue import runs
 from dossier.pages.context import Site, View
 from dossier.pages.lanes import Cited, Snapshot, cited, in_short, snapshots
 from dossier.pages.places import Page
+from dossier.pages.runrows import run_table, runs
 from dossier.pages.shell import SearchEntry
 
 _NEWEST = 8
@@ -40,9 +40,10 @@ def home_page(site: Site) -> Page:
     # A model of which something is current comes before one that is only shown.
     lanes.sort(key=lambda one: all(snapshot.state.current is None for snapshot in one[1]))
     models = [(subject, [card(view, snapshot) for snapshot in found]) for subject, found in lanes]
-    newest = runs(site, islice(reversed(site.catalog.dated), _NEWEST))
+    found = runs(site, islice(reversed(site.catalog.dated), _NEWEST))
+    newest = run_table(view, found, "Newest findings", but="" if len(models) > 1 else "Models", facets=False)
     body = view.render(
-        "home.html.j2", models=models, runs=newest, words=_WORDS, provenances=Provenance, classes=MeasurementClass
+        "home.html.j2", models=models, newest=newest, words=_WORDS, provenances=Provenance, classes=MeasurementClass
     )
     return Page("", "Home", "What is current", _WORDS, body, (SearchEntry("", "What is current", _WORDS),))
 

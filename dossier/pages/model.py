@@ -16,12 +16,12 @@ from dossier.model.identity import Identity
 from dossier.model.recipe import Recipe
 from dossier.model.subject import Subject
 from dossier.model.vocabulary import MeasurementClass, Outcome, Role
-from dossier.pages.catalogue import runs
 from dossier.pages.context import LaneRole, Site, View
 from dossier.pages.fields import Pairs, Writer
 from dossier.pages.fragments import UNCLASSED, dossier_fragments
 from dossier.pages.lanes import Snapshot, as_of, decided, in_short, lane_title, show, snapshots
 from dossier.pages.places import Page, page_of
+from dossier.pages.runrows import run_table, runs
 from dossier.pages.shell import SearchEntry
 
 __all__ = ["dossier_fragments", "model_page", "models_index"]
@@ -102,7 +102,7 @@ def model_page(site: Site, model_id: str, fragments: Fragments) -> Page:
     subject = next(each for each in site.subjects if each.id == model_id)
     summaries = _summaries(site, model_id)
     pieces = {s.id: {name: _trusted(text) for name, text in fragments(s.id).items()} for s in summaries}
-    recipes = recipe_rows(view, subject, summaries)
+    recipes, found = recipe_rows(view, subject, summaries), runs(site, summaries)
     words = f"{subject.name}: what is current in each lane, its evidence, limits, history and every pin."
     body = view.render(
         "model.html.j2",
@@ -122,7 +122,8 @@ def model_page(site: Site, model_id: str, fragments: Fragments) -> Page:
         classes=_classes(pieces, summaries),
         decided=decided(site, model_id),
         as_of=as_of(site, subject),
-        runs=runs(site, summaries),
+        runs=found,
+        history=run_table(view, found, "Dated findings", but="Models", ids="run-"),
         open=_OPEN,
     )
     return Page(path, "Models", subject.name, words, body, tuple(_search(site, path, subject)))

@@ -15,7 +15,7 @@ from dossier.catalog.summary import Summary, dump
 from dossier.digest import sha256_hex
 from dossier.fold import Event
 from dossier.pages.artifacts import artifact_index
-from dossier.pages.catalogue import catalogue
+from dossier.pages.catalogue import catalogue, of_year, year_page, year_path, years
 from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
 from dossier.pages.environment import template_folders
@@ -58,11 +58,29 @@ class Keys:
         return {key: catalog.dependency(key) for key in catalog.entries}
 
     @cached_property
+    def _heads(self) -> dict[str, str]:
+        """Of every finding as indexes show it: neither its digest nor its prose."""
+        bare = {s.id: s.model_copy(update={"digest": "", "summary": "-"}) for s in self.site.catalog.dated}
+        return {id_: sha256_hex(dump(summary)) for id_, summary in bare.items()}
+
+    @cached_property
+    def _others(self) -> list[tuple[str, str, str]]:
+        """Of all records but the findings."""
+        return sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
+
+    @cached_property
     def heads(self) -> str:
-        """Of all records as indexes show them: of a finding neither its digest nor its prose."""
-        bare = (s.model_copy(update={"digest": "", "summary": "-"}) for s in self.site.catalog.dated)
-        others = sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
-        return self.of([sha256_hex(dump(s)) for s in bare], others)
+        """Of all records as indexes show them."""
+        return self.of([*self._heads.values()], self._others)
+
+    def rows(self, summaries: list[Summary]) -> str:
+        """Of some findings as rows of a table: what later findings made of them included."""
+        later = [(word, s.id, str(s.date), s.title) for one in summaries for word, s in self._later(one.id)]
+        waived = sorted(set(self.site.catalog.waived) & {f"{s.id}#{g.id}" for s in summaries for g in s.gates})
+        return self.of([self._heads[s.id] for s in summaries], later, waived, self._others)
+
+    def _later(self, id_: str) -> list[tuple[str, Summary]]:
+        return self.site.linked_from.get(id_, [])
 
     @cached_property
     def decided(self) -> str:
@@ -134,6 +152,9 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         ("methodology/", methodology_page, keys.heads),
     ):
         yield Planned(path, keys.of(path, key), partial(make, site))
+    for year in years(site):
+        key = keys.of("year", [(y.name, y.count) for y in years(site)], keys.rows(of_year(site, year.name)))
+        yield Planned(year_path(year.name), key, partial(year_page, site, year.name))
     for doc in described_rules():
         yield Planned(rule_path(doc.id), keys.of(doc.id), partial(rule_page, site, doc.id))
     for summary in catalog.dated:

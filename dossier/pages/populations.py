@@ -15,7 +15,7 @@ from dossier.model.vocabulary import MeasurementClass
 from dossier.model.workload import Excluded, Miss, Population
 from dossier.pages.fields import Writer, rest
 from dossier.pages.markup import figure, html, joined, permalink
-from dossier.pages.tables import Grid, Labels, grid
+from dossier.pages.tables import Grid, Keyed, Labels, grid
 
 EXCLUDED = ("Excluded", "wide")
 _TOLD = ("id", "title", "class_", "probe", "suite", "repeat_of", "part_of", "provenance", "misses", "complete_parts")
@@ -101,11 +101,11 @@ def _aside(writer: Writer, population: Population) -> Iterator[Markup | str]:
         yield f"its parts {'make up the whole' if population.complete_parts else 'are not the whole'}"
 
 
-def _passed(writer: Writer, population: Population) -> Markup | None:
+def _passed(writer: Writer, population: Population) -> Markup | Keyed | None:
     """`58/60` with a bar; without a planned count `58 of ?`; the reason where it is not known."""
     passed, planned = known(population.passed), known(population.planned)
     if isinstance(passed, int) and isinstance(planned, int):
-        return beside(ratio(passed, planned), population_interval(population))
+        return Keyed(beside(ratio(passed, planned), population_interval(population)), f"{passed}/{planned}")
     return figure(f"{number(passed)}/?") if isinstance(passed, int) else writer.value(population.passed)
 
 

@@ -4,20 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
 from markupsafe import Markup
 
-from dossier.model.base import Part
+from dossier.model.base import Part, Quantity, Range
+from dossier.model.measurement import Delta
 from dossier.pages.fields import Field, Writer, fields_of
 from dossier.pages.markup import html, joined, safe
 from dossier.pages.places import anchor
+from dossier.pages.sorting import sort_key
 
 _MID, _WIDE = 24, 80
 _ABSENT = '<span class="dx-quiet" title="not recorded">—</span>'
 _REPEATED = (str, int)
 """Types of values that stand in many rows of one column."""
+_ORDERED = (int, Decimal, Quantity, Range, Delta, date)
+"""Types whose column sorts by value."""
+_LABELS = frozenset({"target"})
+"""Fields whose short labels, such as `4K`, stand for numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +35,14 @@ class Grid:
     count: int
     head: Markup
     rows: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class Keyed:
+    """A cell with what it is sorted by."""
+
+    shown: Markup | None
+    key: str
 
 
 Column = tuple[str, str]
@@ -45,7 +61,7 @@ def grid(
 
     `head` is the label of the column that heads each row, and makes its content. `cells` says what to show for a name,
     which then need not be a field; `labels` gives other labels, or label and kind; `ids` are the fragments of the rows,
-    which are else those of the parts' own ids.
+    which are else those of the parts' own ids. A cell that is not sorted by its field's value is `Keyed`.
     """
     if not parts:
         return Grid(0, Markup(), Markup())
@@ -57,12 +73,12 @@ def grid(
         if cell is None and name not in filled:
             continue
         raw = [cell(part) for part in parts] if cell else [getattr(part, name) for part in parts]
-        values = _shown(writer, raw, field)
+        values = _shown(writer, [v.shown if isinstance(v, Keyed) else v for v in raw] if cell else raw, field)
         if any(value is not None for value in values):
             label, kind = _column(named.get(name), field, raw)
-            opening = f"<td{_class(kind)}>"
             heads.append(html(f'<th scope="col"{_class(kind)}>%s</th>', label))
-            columns.append([f"{opening}{_ABSENT if value is None else value}</td>" for value in values])
+            keys = _keys(parts, name, raw)
+            columns.append(_cells(f"<td{_class(kind)}", values, keys))
     marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
     return Grid(len(parts), joined("", heads), _rows(marks, columns))
 
@@ -72,6 +88,25 @@ def _heading(parts: Sequence[Part], head: tuple[str, Cell] | None) -> tuple[list
         return [], []
     label, cell = head
     return [html('<th scope="col">%s</th>', label)], [[f'<th scope="row">{safe(cell(part))}</th>' for part in parts]]
+
+
+def _keys(parts: Sequence[Part], name: str, raw: Sequence[object]) -> list[str | None]:
+    """What each cell sorts by, from the record where the field is its own; none where text alone orders the column."""
+    if any(isinstance(value, Keyed) for value in raw):
+        return [sort_key(value.key) if isinstance(value, Keyed) else None for value in raw]
+    own = raw if name not in type(parts[0]).model_fields else [getattr(part, name) for part in parts]
+    if name not in _LABELS and not isinstance(next((value for value in own if value is not None), None), _ORDERED):
+        return []
+    return [sort_key(value) for value in own]
+
+
+def _cells(opening: str, values: Sequence[Markup | None], keys: Sequence[str | None]) -> list[str]:
+    """The cells of a column."""
+    shown = [_ABSENT if value is None else value for value in values]
+    if not keys:
+        return [f"{opening}>{value}</td>" for value in shown]
+    marks = ["" if key is None else f' data-sort="{key}"' for key in keys]
+    return [f"{opening}{mark}>{value}</td>" for mark, value in zip(marks, shown, strict=True)]
 
 
 def _class(kind: str) -> str:

@@ -6,6 +6,8 @@ import functools
 import http.server
 import os
 import shutil
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -47,6 +49,24 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 @pytest.fixture(scope="session")
 def base_url(site):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(_Quiet, directory=site))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="session")
+def site_url(tmp_path_factory):
+    project = tmp_path_factory.mktemp("project")
+    shutil.copy(PROJECT / "mkdocs.yml", project)
+    for folder in ("docs", "evidence"):
+        shutil.copytree(PROJECT / folder, project / folder)
+    env = {"PATH": "/usr/bin:/bin", "DOSSIER_CACHE": "off", "PYTHONPATH": str(PROJECT)}
+    subprocess.run(
+        [sys.executable, "-m", "dossier.cli.main", "build"], cwd=project, env=env, check=True, capture_output=True
+    )
+    handler = functools.partial(_Quiet, directory=str(Path(project, "site")))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()

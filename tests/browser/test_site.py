@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-import functools
-import http.server
-import shutil
-import subprocess
-import sys
-import threading
-from pathlib import Path
-
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from style_guide import PROJECT
 
 pytestmark = pytest.mark.browser
 
@@ -21,6 +12,7 @@ PAGES = {
     "model index": "models/",
     "model dossier": "models/glm-5.3-flash/",
     "run catalogue": "findings/",
+    "year": "findings/2026/",
     "qualification": "findings/2026-09-09-ormandj-v0.4.2-qualification/",
     "comparison": "findings/2026-09-08-native-linux-comparison/",
     "reported": "findings/2026-09-11-operator-experience/",
@@ -39,32 +31,9 @@ PAGES = {
 }
 
 
-@pytest.fixture(scope="module")
-def site_url(tmp_path_factory):
-    project = tmp_path_factory.mktemp("project")
-    shutil.copy(PROJECT / "mkdocs.yml", project)
-    for folder in ("docs", "evidence"):
-        shutil.copytree(PROJECT / folder, project / folder)
-    env = {"PATH": "/usr/bin:/bin", "DOSSIER_CACHE": "off", "PYTHONPATH": str(PROJECT)}
-    subprocess.run(
-        [sys.executable, "-m", "dossier.cli.main", "build"], cwd=project, env=env, check=True, capture_output=True
-    )
-    handler = functools.partial(_Quiet, directory=str(Path(project, "site")))
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/"
-    server.shutdown()
-    server.server_close()
-
-
-class _Quiet(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *_args):
-        pass
-
-
 @pytest.mark.parametrize("kind", PAGES)
 def test_a_page_fits_asks_nobody_else_and_is_accessible(open_page, site_url, kind):
-    for width in (390, 1440):
+    for width in (390, 768, 1440):
         for scheme in ("light", "dark"):
             visit = open_page(PAGES[kind], width=width, scheme=scheme, base=site_url)
             where = f"{kind}, {width} px, {scheme}"

@@ -25,6 +25,7 @@ def test_every_record_has_its_page(corpus_site):
     expected |= {f"methodology/{rule.replace('/', '-')}/index.html" for rule in rule_docs()}
     pages = {name for name in tree(corpus_site) if name.endswith("index.html")}
     assert expected <= pages
+    expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated}
     assert pages - expected == {"about/index.html"}
 
 
