@@ -56,6 +56,15 @@ class Difference(NamedTuple):
     high: float
 
 
+class Trend(NamedTuple):
+    """A slope, in units of y for one of x, with its interval, of `n` points."""
+
+    slope: float
+    low: float
+    high: float
+    n: int
+
+
 class Equivalence(NamedTuple):
     """Two one-sided tests: the ratio, its interval at 1 - 2 alpha, the larger p, and whether both tests reject."""
 
@@ -196,6 +205,22 @@ def equivalence(
     p = max(_p_above(mean, math.log1p(-band), error, n - 1), _p_above(-mean, -math.log1p(band), error, n - 1))
     half = t_quantile(1 - alpha, n - 1) * error
     return Equivalence(math.exp(mean), math.exp(mean - half), math.exp(mean + half), p, p < alpha)
+
+
+def trend(xs: Sequence[float], ys: Sequence[float], level: float = 0.95) -> Trend | None:
+    """The slope of a straight line by least squares, with its t interval.
+
+    None of fewer than three points, or where all lie at one x. Neighbours that are alike make it look surer than it is.
+    """
+    n = len(xs)
+    if n < 3 or len(set(xs)) < 2:
+        return None
+    middle, mean = statistics.fmean(xs), statistics.fmean(ys)
+    width = math.fsum((x - middle) ** 2 for x in xs)
+    slope = math.fsum((x - middle) * (y - mean) for x, y in zip(xs, ys, strict=True)) / width
+    rest = math.fsum((y - mean - slope * (x - middle)) ** 2 for x, y in zip(xs, ys, strict=True))
+    half = t_quantile((1 + level) / 2, n - 2) * math.sqrt(rest / (n - 2) / width)
+    return Trend(slope, slope - half, slope + half, n)
 
 
 def holm(ps: Sequence[float]) -> list[float]:

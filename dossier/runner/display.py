@@ -15,8 +15,9 @@ from dossier.model.base import Quantity
 from dossier.model.finding import Finding
 from dossier.model.workload import Population
 from dossier.runner.engine import Watcher
+from dossier.runner.outcome import Outcome
 from dossier.runner.plan import Estimate, Plan
-from dossier.runner.probes.base import Outcome, Sample, Spec
+from dossier.runner.probes.base import Sample, Spec
 
 _SHOWN_MISSES = 5
 _QUOTED = 120

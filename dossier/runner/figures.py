@@ -7,7 +7,7 @@ from typing import Any
 
 from dossier.runner.figure import Figure, statistics_of
 from dossier.runner.journal import Entry
-from dossier.runner.probes.base import Goal, Outcome
+from dossier.runner.outcome import Goal, Outcome
 
 
 def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
@@ -57,6 +57,9 @@ def cache_figures(samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figu
         share = 100 * sum(usage["cached"] for usage in usages) / sum(usage["prompt"] for usage in usages)
         found.append(Figure("prefix_hit_rate", "rate", share, "%", len(usages)))
     grown: Mapping[str, Any] = cells[0]["server"].get("grown", {}) if len(cells) == 1 else {}
+    if grown.get("prefix_queries") and "prefix_hits" in grown:
+        share = 100 * grown["prefix_hits"] / grown["prefix_queries"]
+        found.append(Figure("engine_prefix_hit_rate", "rate", share, "%", len(samples)))
     if grown.get("drafted") and "accepted" in grown:
         share = 100 * grown["accepted"] / grown["drafted"]
         found.append(Figure("acceptance_rate", "rate", share, "%", len(samples)))

@@ -10,9 +10,10 @@ from dossier.model.gate import Test
 from dossier.model.vocabulary import Load
 from dossier.runner.figure import Figure, figure_id, rounded
 from dossier.runner.journal import Entry
+from dossier.runner.outcome import Outcome
 from dossier.runner.plan import PlannedGate
 from dossier.runner.probes import probe_of
-from dossier.runner.probes.base import Outcome, Spec, range_of
+from dossier.runner.probes.base import Spec, range_of
 from dossier.runner.probes.cell import Cell, Output
 from dossier.runner.remarks import caveats, limits, observations, summary
 from dossier.runner.told import Told

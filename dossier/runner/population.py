@@ -15,8 +15,9 @@ from dossier.model.gate import Requirement, Test
 from dossier.runner.clockstats import Health, Meter, client_limits, spread
 from dossier.runner.host import memory
 from dossier.runner.load import Halt, closed, scheduled
+from dossier.runner.outcome import Outcome
 from dossier.runner.probes import probe_of
-from dossier.runner.probes.base import Outcome, Round, Sample, Spec, Timing
+from dossier.runner.probes.base import Round, Sample, Spec, Timing
 from dossier.runner.probes.cell import Cell
 from dossier.runner.prompts import size
 from dossier.runner.servermetrics import Watch

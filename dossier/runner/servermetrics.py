@@ -57,6 +57,7 @@ COUNTERS: Mapping[Dialect, Mapping[str, str]] = {
     },
     Dialect.UNKNOWN: {
         "prompt_tokens": "reference:prompt_tokens_total", "prefix_hits": "reference:prefix_hits_total",
+        "prefix_queries": "reference:prompt_tokens_total",
         "drafted": "reference:drafted_total", "accepted": "reference:accepted_total",
     },
 }  # fmt: skip

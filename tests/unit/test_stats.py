@@ -197,6 +197,15 @@ class TestGates:
     def test_best_of_two_passes_more(self, least, p):
         assert stats.acceptance(0.95, least, 60, tries=2) == pytest.approx(p, abs=1e-6)
 
+    def test_trend_of_a_line_through_five_points(self):
+        """By hand: slope 6/10, residuals' sum of squares 2.4, standard error sqrt(2.4/3/10), t(.975, 3) = 3.182446."""
+        found = stats.trend([1, 2, 3, 4, 5], [2, 4, 5, 4, 5])
+        assert found == pytest.approx((0.6, -0.300133, 1.500133, 5), abs=1e-5)
+
+    def test_no_trend_of_two_points_or_at_one_place(self):
+        assert stats.trend([1, 2], [1, 2]) is None
+        assert stats.trend([1, 1, 1], [1, 2, 3]) is None
+
     def test_holm(self):
         assert stats.holm([0.010, 0.020, 0.030, 0.040]) == pytest.approx([0.04, 0.06, 0.06, 0.06])
 

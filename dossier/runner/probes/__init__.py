@@ -14,7 +14,10 @@ from dossier.runner.probes import (
     errors,
     longtools,
     needle,
+    prefix,
     responses,
+    soak,
+    steps,
     structure,
     tools,
 )
@@ -34,11 +37,14 @@ AnySpec = Annotated[
     | errors.Refusals
     | cell.Cell
     | needle.Needle
-    | canary.Canary,
+    | canary.Canary
+    | soak.Soak
+    | steps.Steps
+    | prefix.Prefix,
     Field(discriminator="probe"),
 ]
 
-_MODULES = (basic, structure, tools, longtools, responses, controls, errors, cell, needle, canary)
+_MODULES = (basic, structure, tools, longtools, responses, controls, errors, cell, needle, canary, soak, steps, prefix)
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from itertools import pairwise
 from typing import Annotated, Any, Generic, TypeVar
 
 from pydantic import Field
 
-from dossier.model.base import Count, Figure, Line, Part, Slug
+from dossier.model.base import Count, Line, Part, Slug
 from dossier.model.vocabulary import MeasurementClass
 from dossier.runner.figure import Figure as Computed
 from dossier.runner.journal import Entry
+from dossier.runner.outcome import Outcome
 from dossier.runner.session import Session
 from dossier.runner.whole import Whole
 from dossier.wire.errors import Failure, bounded
@@ -37,22 +37,6 @@ class Spec(Part):
     requests: Annotated[Count, Field(ge=1, le=100_000)] = 1
     warmups: Annotated[Count, Field(le=1000, description="Sent before, kept apart, never counted.")] = 0
     concurrency: Annotated[Count, Field(ge=1, le=4096)] = 1
-
-
-class Goal(Part):
-    """Latency limits in milliseconds; a request is good that meets all of them."""
-
-    ttft_ms: Figure | None = None
-    tpot_ms: Figure | None = None
-    e2e_ms: Figure | None = None
-
-
-class Outcome(StrEnum):
-    """What became of one sample."""
-
-    PASSED = "passed"
-    MISSED = "missed"
-    FAILED = "failed"
 
 
 @dataclass(frozen=True, slots=True)

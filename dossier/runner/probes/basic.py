@@ -9,7 +9,8 @@ from pydantic import Field
 
 from dossier.model.base import Count, Flag
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Outcome, Probe, Reply, Sample, Spec, failed, judged
+from dossier.runner.outcome import Outcome
+from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, failed, judged
 from dossier.runner.session import Session
 from dossier.wire import api
 

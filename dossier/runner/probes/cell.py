@@ -15,7 +15,8 @@ from pydantic_core import PydanticCustomError
 
 from dossier.model.base import Count, Figure
 from dossier.model.vocabulary import CacheMode, MeasurementClass
-from dossier.runner.probes.base import Cost, Goal, Probe, Sample, Spec, Thinking, Wanted, judged, switched, timing_of
+from dossier.runner.outcome import Goal
+from dossier.runner.probes.base import Cost, Probe, Sample, Spec, Thinking, Wanted, judged, switched, timing_of
 from dossier.runner.prompts import prompt
 from dossier.runner.session import Session
 from dossier.wire.dialect import Dialect
@@ -131,7 +132,8 @@ def is_warm(prompt_tokens: int | None, cached: int | None) -> bool:
     return cached is not None and cached > max(_WARM_TOKENS, _WARM_SHARE * (prompt_tokens or 0))
 
 
-def _sizes(spec: Cell) -> dict[str, Wanted]:
+def sizes(spec: Cell) -> dict[str, Wanted]:
+    """The one prompt size of a cell."""
     return {spec.id: Wanted(spec.prompt_tokens, float(spec.tolerance), _text)}
 
 
@@ -139,11 +141,12 @@ def _text(seed: str, words: int) -> str:
     return prompt(seed, words, words, CacheMode.UNIQUE)
 
 
-def _cost(spec: Cell) -> Cost:
+def cost(spec: Cell) -> Cost:
+    """One request of the target's size and its output."""
     return Cost(1, spec.prompt_tokens + round(tolerated(spec)) + spec.output_tokens)
 
 
-def _setup(spec: Cell) -> Cost:
+def setup(spec: Cell) -> Cost:
     """Sizing: a few prompts of the target's size, for one token each."""
     return Cost(14, 5 * spec.prompt_tokens + 500)
 
@@ -154,6 +157,6 @@ PROBES = (
         "Streamed requests of one size under one stated load, with the output length held and verified.",
         "Speed at another prompt size, output length, load or cache state, after another server start, or with real "
         "text: the words are filler.",
-        _cost, ask_cell, _setup, _sizes, timed=True,
+        cost, ask_cell, setup, sizes, timed=True,
     ),
 )  # fmt: skip

@@ -6,7 +6,8 @@ from enum import StrEnum
 from typing import Literal
 
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Outcome, Probe, Sample, Spec, excerpt, failed
+from dossier.runner.outcome import Outcome
+from dossier.runner.probes.base import Cost, Probe, Sample, Spec, excerpt, failed
 from dossier.runner.session import Session
 from dossier.wire import api
 from dossier.wire.client import Request

@@ -18,9 +18,9 @@ from dossier.model.vocabulary import CacheMode, MeasurementClass
 from dossier.runner.figure import Figure as Computed
 from dossier.runner.haystack import Fact, code, haystack, names
 from dossier.runner.journal import Entry
+from dossier.runner.outcome import Outcome
 from dossier.runner.probes.base import (
     Cost,
-    Outcome,
     Probe,
     Reply,
     Sample,

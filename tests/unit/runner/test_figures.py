@@ -9,7 +9,7 @@ from runner_support import plan
 
 from dossier.runner.figure import rounded, statistics_of
 from dossier.runner.figures import cache_figures, latency_figures, load_figures, meets
-from dossier.runner.probes.base import Goal
+from dossier.runner.outcome import Goal
 
 S = 1_000_000_000
 CELL = "{id: c, probe: cell, prompt_tokens: 100, output_tokens: 65, concurrency: 2, requests: 2}"
