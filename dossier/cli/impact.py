@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import re
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
+from dossier.cache import Cache
 from dossier.catalog import Catalog, load_catalog
 from dossier.catalog.history import write_base
+from dossier.checks.run import check_catalog
 from dossier.cli.project import find_evidence, open_cache
 from dossier.derive.gates import judge
 from dossier.derive.items import compared, difference_text, display
+from dossier.errors import Severity
 from dossier.fold import LaneState
 from dossier.model.finding import Finding
 from dossier.model.parse import FOLDERS
 from dossier.model.recipe import Recipe
 from dossier.model.subject import Subject
+from dossier.pages.changed import Changed, changed_pages
 from dossier.pages.context import links_of
 from dossier.pages.places import page_of
 
 _SHOWN = 40
+_FIGURES = 6
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~-])")
 
 
@@ -34,18 +39,25 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+|!~-])")
 def impact(base: str, evidence: str) -> None:
     """Say what the change since REF does to the published pages: what is current now, which pages, which figures.
 
-    Prints Markdown that can be posted as a comment: whatever the evidence says is escaped.
+    Pages whose sources differ are made from both states and compared. Prints Markdown that can be posted as a
+    comment: whatever the evidence says is escaped.
     """
     found = find_evidence((evidence,))
     with open_cache(found.root) as cache, tempfile.TemporaryDirectory() as folder:
         after = load_catalog(found.root, cache, found.shown)
         write_base(base, after, Path(folder))
         before = load_catalog(Path(folder), cache, found.shown)
-        click.echo("\n".join(report(before, after)))
+        unsound = [name for name, c in ((base, before), ("this change", after)) if _has_errors(c, cache)]
+        pages = [] if unsound else changed_pages(found.root.parent, before, after, cache)
+        click.echo("\n".join(report(before, after, pages, unsound)))
 
 
-def report(before: Catalog, after: Catalog) -> Iterator[str]:
-    """The lines of the comment."""
+def _has_errors(catalog: Catalog, cache: Cache) -> bool:
+    return any(problem.severity is Severity.ERROR for problem in check_catalog(catalog, cache))
+
+
+def report(before: Catalog, after: Catalog, made: Sequence[Changed], unsound: Sequence[str]) -> Iterator[str]:
+    """The lines of the comment. `made` are the pages that differ; none were made where a side is `unsound`."""
     added = [key for key in after.entries if key not in before.entries]
     changed = [
         key for key, e in after.entries.items() if key in before.entries and before.entries[key].digest != e.digest
@@ -60,8 +72,15 @@ def report(before: Catalog, after: Catalog) -> Iterator[str]:
         yield "Nothing."
         return
     yield from _section("Lanes", lanes or ["No lane changes."])
-    pages = _pages(before, after, added, changed)
-    yield from _section("Pages", _shortened(f"- {_code(page)}: {told}" for page, told in pages))
+    reasons = _reasons(before, after, added, changed)
+    if unsound:
+        names = " and ".join(map(_md, unsound))
+        yield f"`dossier check` finds problems in {names}, so no page was made; these follow from links alone.\n"
+        yield from _section("Pages", _shortened(f"- {_code(page)}: {told}" for page, told in sorted(reasons.items())))
+    else:
+        told = [(page, reasons.get(page.path, "")) for page in made]
+        told.sort(key=lambda row: not (row[1] or row[0].come or row[0].gone))  # what says least comes last
+        yield from _section("Pages", _shortened(_page(page, reason) for page, reason in told))
     if gone:
         yield from _section("Records that are gone", _shortened(f"- {_code('/'.join(key))}" for key in sorted(gone)))
     figures = [line for folder, id_ in sorted(added) if folder == Finding.FOLDER for line in _figures(id_, after)]
@@ -94,10 +113,34 @@ def _recipe(id_: str | None) -> str:
     return "nothing" if id_ is None else f"**{_md(id_)}**"
 
 
-def _pages(
+def _page(page: Changed, reason: str) -> str:
+    """A line on one page: why it changes, how much of its text, and which figures come and go."""
+    told = [reason] if reason else []
+    if not page.before or not page.after:
+        told = told or ["new" if page.after else "gone"]
+    if any(page.lines):
+        told.append(f"{_many(page.lines[0])} more, {page.lines[1]} fewer")
+    told += [
+        f"{word} {_list(figures)}"
+        for word, figures in (("shows", page.come), ("no longer shows", page.gone))
+        if figures
+    ]
+    return f"- {_code(page.path or 'home page')}: {'; '.join(told)}"
+
+
+def _many(lines: int) -> str:
+    return f"{lines} line{'' if lines == 1 else 's'}"
+
+
+def _list(figures: Sequence[str]) -> str:
+    more = f" and {len(figures) - _FIGURES} more" if len(figures) > _FIGURES else ""
+    return f"{', '.join(map(_md, figures[:_FIGURES]))}{more}"
+
+
+def _reasons(
     before: Catalog, after: Catalog, added: list[tuple[str, str]], changed: list[tuple[str, str]]
-) -> list[tuple[str, str]]:
-    """Path and reason of every page that is new or says something else; lists and feeds follow by themselves."""
+) -> dict[str, str]:
+    """Why a page is new or says something else, as the records tell it, by its path."""
     reasons: dict[str, list[str]] = {}
     notes = [(key, "new") for key in added] + [(key, "its record changes") for key in changed]
     notes += [note for key in [*added, *changed] for note in _consequences(key, after)]
@@ -106,7 +149,7 @@ def _pages(
     for (folder, id_), why in notes:
         if folder in FOLDERS and why not in reasons.setdefault(page_of(folder, id_), []):
             reasons[page_of(folder, id_)].append(why)
-    return sorted((page, "; ".join(why)) for page, why in reasons.items())
+    return {page: "; ".join(why) for page, why in reasons.items()}
 
 
 def _consequences(key: tuple[str, str], after: Catalog) -> Iterator[tuple[tuple[str, str], str]]:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from dossier.cache import Cache
+from dossier.catalog import load_catalog
 from dossier.cli.diff import diff
 from dossier.cli.impact import impact
+from dossier.cli.pin import pin
 from dossier.cli.verify import verify
 from dossier.derive.difference import differences
 from dossier.model.parse import parse_record
+from dossier.pages.changed import changed_pages, compared
+from dossier.pages.context import Site
+from dossier.pages.environment import environment
+from dossier.pages.places import Page
+from dossier.pages.plan import Keys, plan, stamp
+from dossier.pages.rules import rule_path
 from dossier.source import read_document
 
 BASE = Path(__file__).parents[1] / "evidence" / "base"
@@ -188,10 +198,53 @@ def test_impact_says_what_becomes_current_and_which_pages_and_figures_change(pro
         line.startswith("- `recipes/demo-a/`: ") and "current becomes rollback in lane text" in line for line in lines
     )
     assert any(line.startswith("- `models/demo/`: lists ") for line in lines)
+    home = next(line for line in lines if line.startswith("- `home page`: "))
+    assert "shows 12/12" in home
     assert any(line.endswith(r"| decode | decode\_rate 99.10 tok/s |") for line in lines)
     assert any(
         line.endswith(r"| all\-checks | pass (computed) |".replace("(", r"\(").replace(")", r"\)")) for line in lines
     )
+
+
+def bodies(catalog, project):
+    """Every page of the site, made anew."""
+    site = Site(catalog, environment(project))
+    with Cache(None) as cache:
+        return {p.path: p.make().body for p in plan(site, Keys(site, stamp(project)), cache)}
+
+
+def test_impact_tells_every_page_that_differs_and_no_other(project):
+    with Cache(None) as cache:
+        before = load_catalog(BASE, cache, "evidence")
+        (project / "evidence/findings/2026-02-01-promote-b.yaml").write_text(PROMOTION, "utf-8")
+        CliRunner().invoke(pin, ["evidence/findings/2026-02-01-promote-b.yaml"])
+        after = load_catalog(project / "evidence", cache, "evidence")
+        told = [page.path for page in changed_pages(project, before, after, cache)]
+    old, new = bodies(before, project), bodies(after, project)
+    assert told == sorted(path for path in {*old, *new} if old.get(path) != new.get(path))
+    assert "recipes/demo-a/" in told
+    assert "hardware/bench/" in told
+    assert rule_path("arithmetic/delta") in {*old} - {*told}
+
+
+def test_figures_that_come_and_go_are_told_by_the_item_that_they_show():
+    row = '<p>Checks: <a class="dx-fig" href="%s">%s<data value="1">%s</data></a></p>'
+    was = Page("models/demo/", "Models", "Demo", "", row % ("../../findings/a/#i-x", "", "57/60") + "<p>Same.</p>")
+    becomes = Page(
+        "models/demo/", "Models", "Demo", "", "<p>Same.</p>" + row % ("../../findings/b/#i-x", "≈ ", "58/60")
+    )
+    found = compared(was, becomes)
+    assert (found.come, found.gone, found.lines) == (("≈ 58/60",), ("57/60",), (1, 1))
+    assert compared(was, replace(was, body=f"<div>{was.body}</div>")) is None
+
+
+def test_pages_of_evidence_with_problems_are_not_made(project):
+    text = PROMOTION.replace("passed: 12}", "passed: 13}")
+    (project / "evidence/findings/2026-02-01-promote-b.yaml").write_text(text, "utf-8")
+    done = CliRunner().invoke(impact, ["--base", "main"])
+    assert done.exit_code == 0
+    assert "`dossier check` finds problems in this change, so no page was made" in done.stdout
+    assert "- `models/demo/`: lists " in done.stdout
 
 
 @pytest.mark.usefixtures("project")
