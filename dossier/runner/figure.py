@@ -9,6 +9,7 @@ from decimal import ROUND_HALF_EVEN, Decimal
 from dossier.stats import least_n, median, order_interval, percentile
 
 DIGITS = 4
+PLACES = 9
 _PERCENTILES = (90, 95, 99)
 METHOD = "order statistics, exact"
 
@@ -34,10 +35,15 @@ def figure_id(population: str, figure: Figure) -> str:
 
 
 def rounded(value: float) -> Decimal:
-    """To four significant digits; whole numbers are not rounded further."""
-    exact = Decimal(repr(value))
+    """To four significant digits of what the artifact of figures keeps; whole numbers are not rounded further."""
+    exact = Decimal(repr(kept(value)))
     places = min(0, exact.adjusted() - DIGITS + 1) if exact else 0
     return exact.quantize(Decimal(1).scaleb(places), ROUND_HALF_EVEN)
+
+
+def kept(value: float) -> float:
+    """A value as the artifact of figures keeps it: to nine places."""
+    return round(value, PLACES)
 
 
 def statistics_of(metric: str, unit: str, values: Sequence[float]) -> list[Figure]:

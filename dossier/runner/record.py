@@ -13,6 +13,7 @@ from dossier.digest import digest_of, sha256_hex
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.parse import parse_record
+from dossier.runner.figure import kept
 from dossier.runner.findings import finding_record
 from dossier.runner.journal import Entry, JournalError, Reading, read_journal
 from dossier.runner.plan import Plan, plan_of
@@ -89,9 +90,9 @@ def figures_json(told: Told) -> bytes:
     cells: dict[str, dict[str, dict[str, Any]]] = {}
     for spec, figures in told.figures:
         for figure in figures:
-            entry: dict[str, Any] = {"value": round(figure.value, 9), "unit": figure.unit, "n": figure.n}
+            entry: dict[str, Any] = {"value": kept(figure.value), "unit": figure.unit, "n": figure.n}
             if figure.low is not None and figure.high is not None:
-                entry["interval_95"] = [round(figure.low, 9), round(figure.high, 9)]
+                entry["interval_95"] = [kept(figure.low), kept(figure.high)]
             cells.setdefault(spec.id, {}).setdefault(figure.metric, {})[figure.statistic] = entry
     return _json({"plan_digest": told.head["plan_digest"], "journal_head": told.reading.head, "cells": cells})
 

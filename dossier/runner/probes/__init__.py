@@ -8,6 +8,7 @@ from pydantic import Field
 
 from dossier.runner.probes import (
     basic,
+    budgets,
     canary,
     cell,
     controls,
@@ -16,7 +17,9 @@ from dossier.runner.probes import (
     needle,
     prefix,
     responses,
+    sessions,
     soak,
+    speculation,
     steps,
     structure,
     tools,
@@ -40,11 +43,31 @@ AnySpec = Annotated[
     | canary.Canary
     | soak.Soak
     | steps.Steps
-    | prefix.Prefix,
+    | prefix.Prefix
+    | speculation.Speculation
+    | budgets.Budgets
+    | sessions.Sessions,
     Field(discriminator="probe"),
 ]
 
-_MODULES = (basic, structure, tools, longtools, responses, controls, errors, cell, needle, canary, soak, steps, prefix)
+_MODULES = (
+    basic,
+    structure,
+    tools,
+    longtools,
+    responses,
+    controls,
+    errors,
+    cell,
+    needle,
+    canary,
+    soak,
+    steps,
+    prefix,
+    speculation,
+    budgets,
+    sessions,
+)
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 import pytest
 from runner_support import plan
 
-from dossier.runner.figure import rounded, statistics_of
+from dossier.runner.figure import kept, rounded, statistics_of
 from dossier.runner.figures import cache_figures, latency_figures, load_figures, meets
 from dossier.runner.outcome import Goal
 
@@ -51,6 +51,12 @@ def test_what_did_not_pass_feeds_no_latency():
 
 def test_one_token_has_no_tpot():
     assert not any(figure.metric == "tpot" for figure in latency_figures([sample(tokens=1)]))
+
+
+def test_a_tiny_value_is_rounded_from_what_the_artifact_keeps():
+    """To nine places first: rounded on its own it would be 0.000009970, half to even, and not what stands there."""
+    assert kept(0.0000099705) == 0.000009971
+    assert rounded(0.0000099705) == Decimal("0.000009971")
 
 
 def test_nothing_gives_no_figure_and_never_zero():
