@@ -1,6 +1,7 @@
 # One command each; `make site` is the first one to try. Everything stays inside this folder.
 PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python3 2>/dev/null))
 BIN := .venv/bin
+VLLM_ENV ?= .venv-vllm
 
 .PHONY: help site serve check test test-live bench lock clean
 
@@ -29,6 +30,9 @@ test: .venv/.dev       ## Install what the tests need and run everything that ne
 	$(BIN)/dossier check evidence
 	$(BIN)/pytest -m "not live"
 
+test-live: .venv/.dev $(VLLM_ENV)/.ready   ## Run what needs a real vLLM (3.5 GB, on the CPU) and 200 kills; Linux on x86-64.
+	DOSSIER_VLLM_ENV=$(VLLM_ENV) $(BIN)/pytest -m live
+
 bench: .venv/.dev      ## Run the benchmarks (minutes); results are written down in benchmarks/results/.
 	$(BIN)/python benchmarks/site.py
 
@@ -38,8 +42,12 @@ lock: .venv/.dev       ## Lock the versions anew.
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-emit-index-url --no-header --no-annotate \
 	  pyproject.toml --group build --group dev --extra runner --extra local -c requirements/site.txt -o requirements/dev.txt
 
+	$(BIN)/uv pip compile --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --group vllm $(if $(WHEELS),--find-links $(WHEELS)) \
+	  -o requirements/vllm.txt
+
 clean:       ## Remove everything that was made here.
-	rm -rf .venv build site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-vllm build site dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed; set PYTHON=/path/to/python"; exit 1; }
@@ -54,4 +62,10 @@ clean:       ## Remove everything that was made here.
 
 .venv/.dev: requirements/dev.txt pyproject.toml | .venv/.site
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# vLLM wants torch 2.13.0+cpu: pip has to know an index or a folder that holds it (PIP_EXTRA_INDEX_URL, PIP_FIND_LINKS).
+$(VLLM_ENV)/.ready: requirements/vllm.txt | .venv/bin/python
+	$(BIN)/python -m venv $(VLLM_ENV)
+	$(VLLM_ENV)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements/vllm.txt
 	@touch $@

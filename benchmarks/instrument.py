@@ -23,9 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from dossier.runner.calibrate import PROMPT, calibrate, load
-from dossier.runner.clockstats import closed_loop, nearest_rank
+from dossier.runner.clockstats import closed_loop
 from dossier.runner.reference_process import running
 from dossier.runner.reference_server import Served
+from dossier.stats import percentile
 from dossier.wire.loop import loop_name, run
 
 CELLS = ((1, 32), (16, 256), (64, 512), (256, 512))
@@ -241,12 +242,10 @@ def do_compare(options: argparse.Namespace) -> None:
 
 
 def row(cell: Cell) -> str:
-    ttft, truth = sorted(cell.seen.ttft), sorted(cell.truth_ttft)
-    tpot, true_tpot = sorted(cell.seen.tpot), sorted(cell.truth_tpot)
-    p50, p99 = (nearest_rank(ttft, percent) for percent in (50, 99))
-    true50, true99 = (nearest_rank(truth, percent) for percent in (50, 99))
-    t50, true_t50 = nearest_rank(tpot, 50), nearest_rank(true_tpot, 50)
-    tail = nearest_rank(tpot, 99) / nearest_rank(true_tpot, 99) - 1
+    ttft, truth, tpot, true_tpot = cell.seen.ttft, cell.truth_ttft, cell.seen.tpot, cell.truth_tpot
+    p50, p99, true50, true99 = (percentile(each, percent) for each in (ttft, truth) for percent in (50, 99))
+    t50, true_t50 = percentile(tpot, 50), percentile(true_tpot, 50)
+    tail = percentile(tpot, 99) / percentile(true_tpot, 99) - 1
     cells = [
         cell.client,
         cell.streams,

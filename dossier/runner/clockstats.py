@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeVar
 
+from dossier.stats import nearest_rank
 from dossier.wire.stream import Arrival, StreamOutcome
 
 T = TypeVar("T")
@@ -59,13 +60,8 @@ def spread(values: Iterable[float]) -> Spread:
     ranked = sorted(values)
     if not ranked:
         return Spread(0, None, None, None, None)
-    p99 = nearest_rank(ranked, 99) if len(ranked) >= P99_MINIMUM else None
-    return Spread(len(ranked), nearest_rank(ranked, 50), p99, ranked[0], ranked[-1])
-
-
-def nearest_rank(ranked: Sequence[float], percent: int) -> float:
-    """The element at rank ceil(percent * n / 100) of sorted values."""
-    return ranked[-(-percent * len(ranked) // 100) - 1]
+    p50, p99 = (ranked[nearest_rank(len(ranked), percent) - 1] for percent in (50, 99))
+    return Spread(len(ranked), p50, p99 if len(ranked) >= P99_MINIMUM else None, ranked[0], ranked[-1])
 
 
 def client_limits(health: Health) -> tuple[str, ...]:

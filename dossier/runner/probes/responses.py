@@ -9,7 +9,7 @@ from pydantic import Field
 
 from dossier.model.base import Count, Flag
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Probe, Sample, Spec, failed, missed, passed
+from dossier.runner.probes.base import Probe, Sample, Spec, budgeted, failed, missed, passed
 from dossier.runner.session import Session
 from dossier.wire.decode import Protocol
 
@@ -78,6 +78,6 @@ PROBES = (
         "responses", Responses, MeasurementClass.FUNCTIONAL,
         "The responses protocol: a whole reply, a stream, or one cut by its budget, which must call itself incomplete.",
         "State kept between requests, tools or other item kinds of that protocol.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_responses,
+        budgeted(_PROMPT_TOKENS), ask_responses,
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from dossier.model.base import Count, Flag
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, failed, missed, passed
+from dossier.runner.probes.base import Probe, Reply, Sample, Spec, budgeted, failed, missed, passed
 from dossier.runner.session import Session
 
 _PROMPT_TOKENS = 300
@@ -115,12 +115,12 @@ PROBES = (
         "json", StrictJson, MeasurementClass.FUNCTIONAL,
         "JSON asked for in words: the whole answer is parsed and validated.",
         "That JSON of another form, or a long one, comes out right.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_json,
+        budgeted(_PROMPT_TOKENS), ask_json,
     ),
     Probe(
         "structured", Structured, MeasurementClass.FUNCTIONAL,
         "JSON demanded by response_format json_schema: the whole answer is parsed and validated against the schema.",
         "That other schemas, or keywords that this one does not use, are obeyed; nor that the content is sensible.",
-        lambda spec: Cost(1, spec.max_tokens + _PROMPT_TOKENS), ask_structured,
+        budgeted(_PROMPT_TOKENS), ask_structured,
     ),
 )  # fmt: skip

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from dossier.model.base import Count, Flag
 from dossier.model.vocabulary import MeasurementClass
-from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, failed, missed, passed
+from dossier.runner.probes.base import Probe, Reply, Sample, Spec, budgeted, failed, missed, passed
 from dossier.runner.session import Session
 from dossier.wire.tools import ToolCall
 
@@ -164,8 +164,7 @@ PROBES = (
         "looked for.",
         "That calls of other tools, deeper schemas or long histories come out right, or that the right moment for a "
         "call is found.",
-        lambda spec: Cost(2 if spec.want is Want.RESULT else 1,
-                          (spec.max_tokens + _PROMPT_TOKENS) * (2 if spec.want is Want.RESULT else 1)),
+        budgeted(_PROMPT_TOKENS, lambda spec: 2 if spec.want is Want.RESULT else 1),
         ask_tools,
     ),
 )  # fmt: skip

@@ -7,21 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from dossier.runner.clockstats import Health, Meter, Spread, client_limits, closed_loop, nearest_rank, spread
+from dossier.runner.clockstats import Health, Meter, Spread, client_limits, closed_loop, spread
 from dossier.wire.stream import Arrival
-
-
-def test_nearest_rank_takes_a_value_that_was_seen():
-    values = sorted([0.10 + 0.01 * step for step in range(11)] + [2.0])
-    assert nearest_rank(values, 95) == 2.0
-    assert nearest_rank([1, 2, 3, 4], 50) == 2
-
-
-@pytest.mark.parametrize(
-    ("percent", "n", "rank"), [(7, 100, 7), (55, 100, 55), (99, 60, 60), (50, 12, 6), (95, 20, 19)]
-)
-def test_the_rank_is_exact_where_floats_are_not(percent, n, rank):
-    assert nearest_rank(range(1, n + 1), percent) == rank
 
 
 def test_no_p99_under_a_hundred_values():
