@@ -35,7 +35,9 @@ def figure_id(population: str, figure: Figure) -> str:
 
 
 def rounded(value: float) -> Decimal:
-    """To four significant digits of what the artifact of figures keeps; whole numbers are not rounded further."""
+    """To four significant digits of what the artifact of figures keeps; a count is kept as it is."""
+    if isinstance(value, int):
+        return Decimal(value)
     exact = Decimal(repr(kept(value)))
     places = min(0, exact.adjusted() - DIGITS + 1) if exact else 0
     return exact.quantize(Decimal(1).scaleb(places), ROUND_HALF_EVEN)

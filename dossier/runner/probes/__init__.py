@@ -22,6 +22,7 @@ from dossier.runner.probes import (
     speculation,
     steps,
     structure,
+    suites,
     tools,
 )
 from dossier.runner.probes.base import Probe, Spec
@@ -46,7 +47,8 @@ AnySpec = Annotated[
     | prefix.Prefix
     | speculation.Speculation
     | budgets.Budgets
-    | sessions.Sessions,
+    | sessions.Sessions
+    | suites.Suites,
     Field(discriminator="probe"),
 ]
 
@@ -67,6 +69,7 @@ _MODULES = (
     speculation,
     budgets,
     sessions,
+    suites,
 )
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}

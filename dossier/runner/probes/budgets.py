@@ -97,7 +97,7 @@ def least(spec: Budgets, samples: Sequence[Entry], _: Sequence[Entry]) -> list[C
         for number in range(len(spec.budgets))
     ]
     enough = [budget for number, budget in enumerate(spec.budgets) if all(passed[number:])]
-    return [Computed("least_budget", "min", float(enough[0]), "tokens", len(samples))] if enough else []
+    return [Computed("least_budget", "min", enough[0], "tokens", len(samples))] if enough else []
 
 
 def _shares(spec: Budgets) -> list[Share]:

@@ -97,7 +97,7 @@ def leaks(_: Canary, samples: Sequence[Entry], __: Sequence[Entry]) -> list[Comp
     """How many replies bore another request's marker: any at all is a failure of correctness and of privacy."""
     whole = [entry for entry in samples if entry["outcome"] != "failed"]
     foreign = sum(entry.get("kind") == "foreign-marker" for entry in whole)
-    return [Computed("foreign_markers", "total", float(foreign), "replies", len(whole))] if whole else []
+    return [Computed("foreign_markers", "total", foreign, "replies", len(whole))] if whole else []
 
 
 def _rounds(spec: Canary) -> Sequence[Round]:

@@ -168,7 +168,7 @@ def effective_context(spec: Needle, samples: Sequence[Entry]) -> Iterator[Comput
     usable = [entry for entry in samples if "prompt" in entry.get("usage", {})]
     passed = [entry["usage"]["prompt"] for entry in usable if entry["outcome"] == Outcome.PASSED]
     if passed:
-        yield Computed("largest_retrieved", "max", float(max(passed)), "tokens", len(passed))
+        yield Computed("largest_retrieved", "max", max(passed), "tokens", len(passed))
     if len(spec.targets) == 1 or len(samples) != spec.requests:
         return
     held: int | None = None
@@ -182,7 +182,7 @@ def effective_context(spec: Needle, samples: Sequence[Entry]) -> Iterator[Comput
         held = min(entry["usage"]["prompt"] for entry in bucket if "prompt" in entry.get("usage", {}))
     if held is not None:
         title = f"Effective context: at least {spec.floor} % passed, at most {spec.drop} points lost"
-        yield Computed("effective_context", "min", float(held), "tokens", len(samples), title=title)
+        yield Computed("effective_context", "min", held, "tokens", len(samples), title=title)
 
 
 def _sizes(spec: Needle) -> dict[str, Wanted]:

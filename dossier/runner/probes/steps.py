@@ -81,7 +81,7 @@ def knee(spec: Steps, samples: Sequence[Entry], cells: Sequence[Entry]) -> list[
     at = next(streams for streams, rate in rates if rate >= KNEE * most)
     if at == spec.steps[-1]:
         return []
-    return [Computed("saturation_concurrency", "single", float(at), "requests", len(samples), title=_title(metric))]
+    return [Computed("saturation_concurrency", "single", at, "requests", len(samples), title=_title(metric))]
 
 
 def _title(metric: str) -> str:

@@ -59,6 +59,12 @@ def test_a_tiny_value_is_rounded_from_what_the_artifact_keeps():
     assert rounded(0.0000099705) == Decimal("0.000009971")
 
 
+def test_a_count_has_no_decimals():
+    assert rounded(6) == Decimal(6)
+    assert str(rounded(123456)) == "123456"
+    assert str(rounded(6.0)) == "6.000"
+
+
 def test_nothing_gives_no_figure_and_never_zero():
     assert latency_figures([]) == []
     assert load_figures(2, None, [], [cell()]) == []
