@@ -18,6 +18,7 @@ from dossier.errors import Problem, RenderError, Severity, StorageError
 from dossier.pages.article import as_markdown
 from dossier.pages.context import Site
 from dossier.pages.environment import environment
+from dossier.pages.exports.derived import derived_files
 from dossier.pages.places import Page
 from dossier.pages.plan import Keys, Planned, plan, stamp
 from dossier.pages.shell import SearchEntry, Shells, build_shells
@@ -167,6 +168,9 @@ def _fill(
         fresh[page.key] = json.dumps([[e.location, e.title, e.text] for e in result.search]).encode()
         made += 1
     cache.put_many(_SEARCH, fresh)
+    for file in derived_files(site, keys, shells.site_url):
+        if not tree.stands(file.path, file.key):
+            tree.write(file.path, file.key, file.make())
     _other_files(catalog, shells, tree, [page.path for page in planned], search)
     if len({page.path for page in planned}) != len(planned):
         raise RenderError("two pages have one path")

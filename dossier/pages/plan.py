@@ -15,16 +15,19 @@ from dossier.catalog.summary import Summary, dump
 from dossier.digest import sha256_hex
 from dossier.fold import Event
 from dossier.pages.artifacts import artifact_index
+from dossier.pages.asof import day_page, day_path, snapshots_in_time
 from dossier.pages.catalogue import catalogue, of_year, year_page, year_path, years
 from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
 from dossier.pages.environment import template_folders
+from dossier.pages.exports.feeds import channels
 from dossier.pages.finding import finding_page, outside
 from dossier.pages.hardware import hardware_index, hardware_page
 from dossier.pages.home import home_page
 from dossier.pages.identity import identity_index, identity_page
 from dossier.pages.methodology import methodology_page
 from dossier.pages.model import dossier_fragments, model_page, models_index
+from dossier.pages.news import PATH, news_page
 from dossier.pages.outside import index_of
 from dossier.pages.places import Page, page_of
 from dossier.pages.recipe import recipe_index, recipe_page
@@ -64,20 +67,20 @@ class Keys:
         return {id_: sha256_hex(dump(summary)) for id_, summary in bare.items()}
 
     @cached_property
-    def _others(self) -> list[tuple[str, str, str]]:
+    def others(self) -> list[tuple[str, str, str]]:
         """Of all records but the findings."""
         return sorted((*key, value) for key, value in self.records.items() if key[0] != "findings")
 
     @cached_property
     def heads(self) -> str:
         """Of all records as indexes show them."""
-        return self.of([*self._heads.values()], self._others)
+        return self.of([*self._heads.values()], self.others)
 
     def rows(self, summaries: list[Summary]) -> str:
         """Of some findings as rows of a table: what later findings made of them included."""
         later = [(word, s.id, str(s.date), s.title) for one in summaries for word, s in self._later(one.id)]
         waived = sorted(set(self.site.catalog.waived) & {f"{s.id}#{g.id}" for s in summaries for g in s.gates})
-        return self.of([self._heads[s.id] for s in summaries], later, waived, self._others)
+        return self.of([self._heads[s.id] for s in summaries], later, waived, self.others)
 
     def _later(self, id_: str) -> list[tuple[str, Summary]]:
         return self.site.linked_from.get(id_, [])
@@ -155,6 +158,13 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     for year in years(site):
         key = keys.of("year", [(y.name, y.count) for y in years(site)], keys.rows(of_year(site, year.name)))
         yield Planned(year_path(year.name), key, partial(year_page, site, year.name))
+    states = snapshots_in_time(site)
+    news = keys.of("news", keys.heads, repr(states), repr(list(channels(site))))
+    yield Planned(PATH, news, partial(news_page, site, states))
+    for state in states:
+        named = [site.titles.get(("findings", lane.finding), "") for lane in state.lanes]
+        key = keys.of("as-of", repr(state), named, keys.others)
+        yield Planned(day_path(state.day), key, partial(day_page, site, state))
     for doc in described_rules():
         yield Planned(rule_path(doc.id), keys.of(doc.id), partial(rule_page, site, doc.id))
     for summary in catalog.dated:

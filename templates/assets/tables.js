@@ -364,7 +364,29 @@
     }
   }
 
+  /* What is new since a day, kept in the address. */
+  function sinceFilter(root) {
+    const input = make("input", { type: "date", class: "dx-input", id: "since" });
+    const told = make("span", { role: "status", class: "dx-found" });
+    root.before(make("p", { class: "dx-bar-line" }, make("label", { for: "since" }, "What changed since"), input, told));
+    const apply = () => {
+      let days = 0, shown = 0;
+      for (const day of root.querySelectorAll("[data-day]")) {
+        day.hidden = input.value !== "" && day.dataset.day < input.value;
+        if (!day.hidden) { days += 1; shown += day.querySelectorAll("li").length; }
+      }
+      told.textContent = input.value ? `${count(shown)} entries on ${count(days)} days` : "";
+    };
+    input.value = new URLSearchParams(location.search).get("since") ?? "";
+    input.addEventListener("change", () => {
+      history.replaceState(null, "", input.value ? `?since=${input.value}` : location.pathname);
+      apply();
+    });
+    apply();
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
+    document.querySelectorAll("[data-since]").forEach(sinceFilter);
     for (const region of document.querySelectorAll(".dx-table")) {
       const table = region.querySelector("table");
       if (!table?.tHead || table.tBodies.length !== 1 || table.tBodies[0].rows.length < TOOLS_FROM) continue;

@@ -13,6 +13,8 @@ PAGES = {
     "model dossier": "models/glm-5.3-flash/",
     "run catalogue": "findings/",
     "year": "findings/2026/",
+    "what is new": "whats-new/",
+    "as of a day": "decisions/2026-09-14/",
     "qualification": "findings/2026-09-09-ormandj-v0.4.2-qualification/",
     "comparison": "findings/2026-09-08-native-linux-comparison/",
     "reported": "findings/2026-09-11-operator-experience/",

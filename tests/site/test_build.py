@@ -15,6 +15,9 @@ from projects import ROOT, dossier, make_project, tree
 from dossier.cache import Cache
 from dossier.catalog import load_catalog
 from dossier.checks.rules import rule_docs
+from dossier.pages.asof import day_path, days_of_change
+from dossier.pages.context import Site
+from dossier.pages.environment import environment
 from dossier.pages.shell import SECTIONS
 
 
@@ -25,7 +28,8 @@ def test_every_record_has_its_page(corpus_site):
     expected |= {f"methodology/{rule.replace('/', '-')}/index.html" for rule in rule_docs()}
     pages = {name for name in tree(corpus_site) if name.endswith("index.html")}
     assert expected <= pages
-    expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated}
+    expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated} | {"whats-new/index.html"}
+    expected |= {f"{day_path(day)}index.html" for day in days_of_change(Site(catalog, environment(ROOT)))}
     assert pages - expected == {"about/index.html"}
 
 
@@ -101,7 +105,31 @@ def _measure_otherwise(project: Path) -> None:
     _edit(project / "evidence/findings/2026-01-20-second.yaml", "value: 90.00 tok/s", "value: 90.01 tok/s")
 
 
+def _supersede(project: Path) -> None:
+    finding = """\
+schema: dossier/finding/v1
+id: 2027-01-01-later
+title: A later one
+date: 2027-01-01
+kind: recheck
+provenance: reported
+models: [demo]
+summary: Looked at again.
+links: {supersedes: [2026-01-25-hearsay]}
+"""
+    (project / "evidence/findings/2027-01-01-later.yaml").write_text(finding, "utf-8")
+
+
+def _rename(project: Path) -> None:
+    old = project / "evidence/findings/2026-01-25-hearsay.yaml"
+    _edit(old, "id: 2026-01-25-hearsay", "id: 2026-01-25-renamed")
+    old.rename(old.with_name("2026-01-25-renamed.yaml"))
+
+
 CHANGES = {
+    "a finding that supersedes another": _supersede,
+    "a renamed finding": _rename,
+    "a withdrawal taken out": lambda p: (p / "evidence/findings/2026-01-27-taken-back.yaml").unlink(),
     "a finding's summary": lambda p: _edit(
         p / "evidence/findings/2026-01-25-hearsay.yaml", "summary:", "summary: Edited."
     ),

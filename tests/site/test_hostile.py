@@ -9,6 +9,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import feedparser
 import pytest
 import yaml
 from projects import ROOT, dossier, make_project, tree
@@ -92,6 +93,18 @@ def test_the_search_index_stays_valid_and_holds_no_markup(sites):
     index = json.loads(hostile["search/search_index.json"])
     for entry in index["docs"]:
         assert "<img" not in entry["title"] + entry["text"]
+
+
+def test_feeds_stay_valid_and_hold_the_text_as_text(sites):
+    _, hostile = sites
+    feeds = [name for name in hostile if name.startswith("feeds/") and name.endswith(".xml")]
+    titles = []
+    for name in feeds:
+        read = feedparser.parse(hostile[name])
+        assert not read.bozo, name
+        titles += [(entry.title_detail.type, entry.title) for entry in read.entries]
+        json.loads(hostile[name.removesuffix("xml") + "json"])
+    assert ("text/plain", HOSTILE) in titles
 
 
 def test_a_template_in_a_text_is_not_executed(sites):

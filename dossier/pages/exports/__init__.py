@@ -1,0 +1,1 @@
+"""What the site offers to programs: records as JSON, feeds, and a description of both."""
