@@ -27,7 +27,7 @@ from dossier.model.subject import Lane, Subject
 from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.pages import prose as markdown
 from dossier.pages.markup import html
-from dossier.pages.places import anchor, page_of, root_of
+from dossier.pages.places import anchor, difference_path, page_of, root_of
 
 _BADGES: dict[type, str] = {
     Provenance: "provenance",
@@ -151,6 +151,10 @@ class View:
         page = page_of(folder, id_)
         fragment = f"#{anchor(item)}" if item else ""
         return fragment if fragment and page == self.path else f"{self.root}{page}{fragment}"
+
+    def differs(self, folder: str, before: str, after: str) -> str:
+        """The way to the page that shows how two records differ; one replaces the other or is changed from it."""
+        return f"{self.root}{difference_path(folder, before, after)}"
 
     def link(self, folder: str, id_: str, words: str = "") -> Markup:
         """A link to a record, by its title or other words; plain text where no such record is."""

@@ -33,6 +33,11 @@ def page_of(folder: str, id_: str) -> str:
     return f"methodology/#metric-{id_}" if folder == "metrics" else f"{folder}/{id_}/"
 
 
+def difference_path(folder: str, before: str, after: str) -> str:
+    """`recipes/a--b/`, where the page that compares two records is: no id holds two hyphens in a row."""
+    return f"{folder}/{before}--{after}/"
+
+
 def anchor(item_id: str) -> str:
     """The fragment of an item on its finding's page; the prefix keeps it apart from section ids."""
     return f"i-{item_id}"

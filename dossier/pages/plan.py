@@ -19,6 +19,7 @@ from dossier.pages.asof import day_page, day_path, snapshots_in_time
 from dossier.pages.catalogue import catalogue, of_year, year_page, year_path, years
 from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
+from dossier.pages.difference import difference_page, pairs
 from dossier.pages.environment import template_folders
 from dossier.pages.exports.feeds import channels
 from dossier.pages.finding import finding_page, outside
@@ -29,7 +30,7 @@ from dossier.pages.methodology import methodology_page
 from dossier.pages.model import dossier_fragments, model_page, models_index
 from dossier.pages.news import PATH, news_page
 from dossier.pages.outside import index_of
-from dossier.pages.places import Page, page_of
+from dossier.pages.places import Page, difference_path, page_of
 from dossier.pages.recipe import recipe_index, recipe_page
 from dossier.pages.rules import described_rules, rule_page, rule_path
 from dossier.stamp import code_stamp
@@ -170,6 +171,10 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     for summary in catalog.dated:
         key = keys.of("finding", keys.records["findings", summary.id], repr(outside(site, summary.id)))
         yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id))
+    for pair in pairs(site):
+        sides = [keys.records[pair.folder, id_] for id_ in (pair.before, pair.after)]
+        path = difference_path(pair.folder, pair.before, pair.after)
+        yield Planned(path, keys.of("difference", *sides), partial(difference_page, site, pair))
     for folder, one in (("recipes", recipe_page), ("identities", identity_page), ("hardware", hardware_page)):
         for id_ in catalog.ids(folder):
             key = keys.of(folder, keys.records[folder, id_], keys.recipes, keys.around(folder, id_))
