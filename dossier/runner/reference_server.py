@@ -288,6 +288,8 @@ def _understand(body: bytes, protocol: Protocol, server: ReferenceServer, *, aga
     if again and schedule.fault is Fault.REDIRECT:
         schedule = schedule.model_copy(update={"fault": Fault.NONE})
     cached = None
+    if refusal := server.mind.refusal(request):
+        return _refuse(400, refusal, "invalid_request_error")
     if server.mind.traits != Traits():
         shaped = server.mind.shape(request, schedule, _limit(request), at_ns)
         schedule, cached = shaped.schedule, shaped.cached

@@ -35,7 +35,7 @@ class Traits(BaseModel):
     request before it, every `cuts`-th ends in the middle with `length`. Each request is slower than the first by
     `drift` for every one before it. `caches`: prompt words that came before are counted as cached, and take no
     `prefill_us` each. At most `slots` run at once, others wait. `accepts` of four drafted tokens a step are counted.
-    After `dies_after` generations nothing is answered.
+    After `dies_after` generations nothing is answered. More than `images` in a request are refused.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,6 +51,7 @@ class Traits(BaseModel):
     slots: Annotated[int, Field(ge=0)] = 0
     accepts: Share | None = None
     dies_after: Annotated[int, Field(ge=0)] | None = None
+    images: Annotated[int, Field(ge=0)] | None = None
 
 
 @dataclass(slots=True)
@@ -87,6 +88,16 @@ class Mind:
             self.drafted += drafts
             self.accepted += round(drafts * self.traits.accepts)
         return Shaped(schedule, hit)
+
+    def refusal(self, request: Mapping[str, Any]) -> str | None:
+        """Why a request is refused, if it is."""
+        parts = [
+            part for item in _messages(request) if isinstance(item.get("content"), list) for part in item["content"]
+        ]
+        images = sum(part.get("type") == "image_url" for part in parts)
+        if self.traits.images is None or images <= self.traits.images:
+            return None
+        return f"At most {self.traits.images} images may be given in one request, and {images} were."
 
     def forget(self) -> None:
         """Empty the prefix cache."""
@@ -158,10 +169,15 @@ def read(seen: str, last: str) -> str:
 
 
 def _texts(request: Mapping[str, Any]) -> list[str]:
-    messages = request.get("messages")
-    if not isinstance(messages, list):
+    messages = _messages(request)
+    if not messages:
         return [str(request.get("prompt") or request.get("input") or "")]
-    return [_flat(item.get("content")) for item in messages if isinstance(item, Mapping)]
+    return [_flat(item.get("content")) for item in messages]
+
+
+def _messages(request: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    messages = request.get("messages")
+    return [item for item in messages if isinstance(item, Mapping)] if isinstance(messages, list) else []
 
 
 def _flat(content: Any) -> str:

@@ -13,6 +13,7 @@ from dossier.runner.probes import (
     cell,
     controls,
     errors,
+    images,
     longtools,
     needle,
     prefix,
@@ -48,7 +49,8 @@ AnySpec = Annotated[
     | speculation.Speculation
     | budgets.Budgets
     | sessions.Sessions
-    | suites.Suites,
+    | suites.Suites
+    | images.Images,
     Field(discriminator="probe"),
 ]
 
@@ -70,6 +72,7 @@ _MODULES = (
     budgets,
     sessions,
     suites,
+    images,
 )
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
