@@ -8,6 +8,7 @@ from typing import Any
 from dossier.runner.figure import Figure, statistics_of
 from dossier.runner.journal import Entry
 from dossier.runner.outcome import Goal, Outcome
+from dossier.stats import median
 
 
 def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
@@ -63,6 +64,25 @@ def cache_figures(samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figu
     if grown.get("drafted") and "accepted" in grown:
         share = 100 * grown["accepted"] / grown["drafted"]
         found.append(Figure("acceptance_rate", "rate", share, "%", len(samples)))
+    return found
+
+
+_GAUGES = {"running": ("requests_running", "requests", 1), "waiting": ("requests_waiting", "requests", 1),
+           "kv": ("kv_use", "%", 100)}  # fmt: skip
+
+
+def gauge_figures(cells: Sequence[Entry]) -> list[Figure]:
+    """Median and greatest of the server's own gauges over the readings of the cell: what ran, what waited, KV use.
+
+    None of fewer than three readings: the first and the last are taken before and after the load.
+    """
+    found = []
+    for name, (metric, unit, factor) in _GAUGES.items():
+        during = [value for entry in cells for value in entry["server"].get("gauges", {}).get(name, ())[1:-1]]
+        if during:
+            values = [factor * value for value in during]
+            found.append(Figure(metric, "median", median(values) or 0.0, unit, len(values)))
+            found.append(Figure(metric, "max", max(values), unit, len(values)))
     return found
 
 

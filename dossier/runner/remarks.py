@@ -112,7 +112,9 @@ def _cells(told: Told) -> Iterator[dict[str, Any]]:
 
 
 def _server(seen: Mapping[str, Any]) -> str:
-    peaks = [f"{name} at most {value:g}" for name, value in seen["peak"].items()]
+    # Journals of before 0.2 kept the peaks only.
+    peak = seen.get("peak") or {name: max(values) for name, values in seen["gauges"].items()}
+    peaks = [f"{name} at most {value:g}" for name, value in peak.items()]
     grown = [f"{name} +{value:g}" for name, value in seen["grown"].items()]
     resets = [f"{seen['resets']} counters were reset"] if seen["resets"] else []
     return ", ".join([*peaks, *grown, *resets]) or "nothing of interest"

@@ -130,6 +130,7 @@ class Schedule(BaseModel):
     tool_style: ToolStyle = ToolStyle.FULL
     finish: str | None = None
     usage: UsageStyle = UsageStyle.ASKED
+    cached: Count | None = None
     role: Role = Role.EMPTY
     jitter_ms: Millis = 0.0
     seed: int = 0

@@ -273,6 +273,8 @@ def _usage(ask: Ask, sent: int) -> dict[str, Any]:
     details = {"completion_tokens_details": {"reasoning_tokens": reasoning}} if reasoning else {}
     if ask.cached is not None:
         details["prompt_tokens_details"] = {"cached_tokens": ask.cached}
+    if ask.schedule.cached is not None:
+        details["prompt_tokens_details"] = {"cached_tokens": ask.schedule.cached}
     total = ask.prompt_tokens + sent
     return {"prompt_tokens": ask.prompt_tokens, "completion_tokens": sent, "total_tokens": total, **details}
 

@@ -18,7 +18,7 @@ from dossier.wire.metrics import Scrape, differences, parse_metrics
 PERIOD_S = 1.0
 MOST = 600
 
-# Gauges: the greatest seen during the cell. Counters: growth over the cell.
+# Gauges: every reading during the cell, `kv` as a share of 1. Counters: growth over the cell.
 GAUGES: Mapping[Dialect, Mapping[str, str]] = {
     Dialect.VLLM: {
         "running": "vllm:num_requests_running", "waiting": "vllm:num_requests_waiting",
@@ -33,6 +33,7 @@ GAUGES: Mapping[Dialect, Mapping[str, str]] = {
         "running": "trtllm_num_requests_running", "waiting": "trtllm_num_requests_waiting",
         "kv": "trtllm_kv_cache_utilization",
     },
+    Dialect.UNKNOWN: {"running": "reference:requests_running"},
 }  # fmt: skip
 COUNTERS: Mapping[Dialect, Mapping[str, str]] = {
     Dialect.VLLM: {
@@ -100,17 +101,20 @@ class Watch:
             await self.take()
 
     def summary(self) -> dict[str, Any]:
-        """`peak` of gauges, `grown` of counters, and how many readings; empty where the server gave none."""
+        """Every value of `gauges`, what `grown` of counters, and how many readings; empty where the server gave none.
+
+        Readings are a second apart, so a short peak between two of them goes unseen.
+        """
         scrapes = [scrape for text in self.texts if (scrape := _parsed(text)) is not None]
         if len(scrapes) < 2:
             return {}
         dialect = self.detection.dialect
-        gauges = {name: _peak(scrapes, series) for name, series in GAUGES.get(dialect, {}).items()}
+        gauges = {name: _values(scrapes, series) for name, series in GAUGES.get(dialect, {}).items()}
         grown = differences(scrapes[0], scrapes[-1])
         counters = {name: grown.total(series) for name, series in COUNTERS.get(dialect, {}).items()}
         return {
             "readings": len(scrapes),
-            "peak": {name: value for name, value in gauges.items() if value is not None},
+            "gauges": {name: values for name, values in gauges.items() if values},
             "grown": {name: value for name, value in counters.items() if value is not None},
             "resets": len(grown.resets),
         }
@@ -123,6 +127,5 @@ def _parsed(text: str) -> Scrape | None:
         return None
 
 
-def _peak(scrapes: list[Scrape], series: str) -> float | None:
-    values = [value for scrape in scrapes if (value := scrape.gauge(series)) is not None]
-    return max(values, default=None)
+def _values(scrapes: list[Scrape], series: str) -> list[float]:
+    return [round(value, 6) for scrape in scrapes if (value := scrape.gauge(series)) is not None]

@@ -9,7 +9,7 @@ from typing import Any
 
 from dossier.model.vocabulary import Exclusion
 from dossier.runner.figure import Figure, figure_id
-from dossier.runner.figures import cache_figures, latency_figures, load_figures, memory_figures
+from dossier.runner.figures import cache_figures, gauge_figures, latency_figures, load_figures, memory_figures
 from dossier.runner.journal import Entry, Reading
 from dossier.runner.plan import Plan
 from dossier.runner.probes import probe_of
@@ -129,6 +129,7 @@ class Told:
             *latency_figures(samples),
             *load_figures(spec.requests, getattr(spec, "goal", None), samples, cells),
             *cache_figures(samples, cells),
+            *gauge_figures(cells),
             *memory_figures(cells, local=self.local),
             *own,
         ]

@@ -84,13 +84,15 @@ class Habits:
     """What is known of a dialect and needed by the runner; None where nothing is known.
 
     `ready` is a readiness path that costs the server nothing; `tokenize` its path and the field that takes text;
-    `salt` the request field that isolates the prefix cache, with the value kind it wants.
+    `salt` a request field that takes a text which isolates the request in the prefix cache; `uncached` request fields
+    that keep it out of that cache.
     """
 
     ready: str | None = "/health"
     metrics: str | None = "/metrics"
     tokenize: tuple[str, str] | None = None
     salt: str | None = None
+    uncached: Mapping[str, Any] = field(default_factory=dict)
     rejects_unknown_fields: bool = False
     rejects_wrong_model: bool | None = None
 
@@ -99,7 +101,9 @@ HABITS: Mapping[Dialect, Habits] = {
     Dialect.VLLM: Habits(tokenize=("/tokenize", "prompt"), salt="cache_salt", rejects_wrong_model=True),
     # SGLang's /health may run one token; /ready does not.
     Dialect.SGLANG: Habits(ready="/ready", tokenize=("/tokenize", "prompt"), salt="cache_salt"),
-    Dialect.LLAMA_CPP: Habits(tokenize=("/tokenize", "content"), rejects_wrong_model=False),
+    Dialect.LLAMA_CPP: Habits(
+        tokenize=("/tokenize", "content"), uncached={"cache_prompt": False}, rejects_wrong_model=False
+    ),
     Dialect.TGI: Habits(tokenize=("/tokenize", "inputs")),
     Dialect.OLLAMA: Habits(ready="/", metrics=None),
     # TensorRT-LLM's /metrics is JSON; its Prometheus text lies apart.

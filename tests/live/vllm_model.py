@@ -65,11 +65,11 @@ def main(folder: Path) -> None:
         bos_token_id=None,
     )  # fmt: skip
     model = Qwen3ForCausalLM(config)
-    # Random weights love one token; let it not be one that shows nothing, or half a character.
-    silent = [number for number in range(len(tokens)) if not tokens.decode([number], skip_special_tokens=True).isascii()
-              or not tokens.decode([number], skip_special_tokens=True)]  # fmt: skip
+    # Random weights love one token; let it not be one that shows nothing, half a character, or none at all.
+    shown = [tokens.decode([number], skip_special_tokens=True) for number in range(len(tokens))]
+    silent = [number for number, text in enumerate(shown) if not text or not text.isascii()]
     with torch.no_grad():
-        model.model.embed_tokens.weight[silent] = 0
+        model.model.embed_tokens.weight[[*silent, *range(len(tokens), config.vocab_size)]] = 0
     model.to(torch.bfloat16).save_pretrained(folder)
 
 

@@ -57,8 +57,8 @@ class Cell(Spec):
 
     @model_validator(mode="after")
     def _consistent(self) -> Cell:
-        if self.cache not in {CacheMode.UNIQUE, CacheMode.SHARED, CacheMode.WARM}:
-            raise PydanticCustomError("plan/cache", "a cell can make `unique`, `shared` or `warm` prompts")
+        if self.cache not in {CacheMode.UNIQUE, CacheMode.SHARED, CacheMode.WARM, CacheMode.COLD}:
+            raise PydanticCustomError("plan/cache", "a cell can make `unique`, `shared`, `warm` or `cold` prompts")
         if (self.cache is CacheMode.SHARED) != (0 < self.shared_tokens < self.prompt_tokens):
             text = "`shared_tokens` (fewer than prompt_tokens) goes with cache: shared, and only with it"
             raise PydanticCustomError("plan/cache", "{text}", {"text": text})
@@ -90,7 +90,8 @@ async def ask_cell(session: Session, spec: Cell, index: int) -> Sample:
     shared = round(words * spec.shared_tokens / spec.prompt_tokens)
     text = prompt(f"{session.seed}/{spec.id}", index, words, spec.cache, shared)
     expect = Expect(frozenset({session.model}), visible=False)
-    outcome = await session.stream(session.body(text, spec.output_tokens, **controls(session, spec)), expect)
+    more = {**controls(session, spec), **(salted(session, index) if spec.cache is CacheMode.COLD else {})}
+    outcome = await session.stream(session.body(text, spec.output_tokens, **more), expect)
     # The words are ours and the reply is filler: neither is kept a thousand times.
     return replace(judged(outcome, _wrongs(outcome, spec)), timing=timing_of(outcome), text=None)
 
@@ -104,6 +105,13 @@ def controls(session: Session, spec: Cell) -> dict[str, Any]:
     if spec.output is Output.EXACT and dialect in _MIN_TOKENS:
         more["min_tokens"] = spec.output_tokens
     return more | switched(spec.thinking)
+
+
+def salted(session: Session, index: int) -> dict[str, Any]:
+    """What keeps one request apart in the server's prefix cache, as far as its dialect has a field for that."""
+    habits = session.detection.habits
+    salt = {habits.salt: f"{session.seed[-16:]}-{index}"} if habits.salt is not None else {}
+    return {**salt, **habits.uncached}
 
 
 def _wrongs(outcome: StreamOutcome, spec: Cell) -> Iterator[tuple[str, str, str]]:
@@ -120,6 +128,10 @@ def _wrongs(outcome: StreamOutcome, spec: Cell) -> Iterator[tuple[str, str, str]
         yield "prompt-size", f"{usage.prompt} tokens", f"{spec.prompt_tokens} tokens"
     if spec.cache is CacheMode.UNIQUE and is_warm(usage.prompt, usage.cached):
         yield "warm-prefix", f"{usage.cached} cached tokens", "a prompt that no cache holds"
+    if spec.cache is CacheMode.COLD and usage.cached is None:
+        yield "cold-unproven", "no count of cached tokens", "0 cached tokens"
+    if spec.cache is CacheMode.COLD and usage.cached:
+        yield "warm-prefix", f"{usage.cached} cached tokens", "0 cached tokens"
 
 
 def tolerated(spec: Cell) -> float:

@@ -8,7 +8,7 @@ import pytest
 from runner_support import plan
 
 from dossier.runner.figure import kept, rounded, statistics_of
-from dossier.runner.figures import cache_figures, latency_figures, load_figures, meets
+from dossier.runner.figures import cache_figures, gauge_figures, latency_figures, load_figures, meets
 from dossier.runner.outcome import Goal
 
 S = 1_000_000_000
@@ -118,3 +118,16 @@ def test_cached_and_accepted_tokens_are_shares_of_totals():
 def test_four_digits_are_shown(exact, shown):
     assert rounded(exact) == Decimal(shown)
     assert str(rounded(exact)) == shown
+
+
+def test_gauges_are_figures_of_the_readings_during_the_load():
+    """The readings before and after it are left out: 1, 2, 4 waited, and the cache was used by a quarter and a half."""
+    seen = [{"server": {"gauges": {"waiting": [0, 1, 2, 4, 0], "kv": [0, 0.25, 0.5, 0.01], "running": [0, 0]}}}]
+    figures = gauge_figures(seen)
+    assert [(f.metric, f.statistic, f.value, f.unit, f.n) for f in figures] == [
+        ("requests_waiting", "median", 2, "requests", 3),
+        ("requests_waiting", "max", 4, "requests", 3),
+        ("kv_use", "median", 37.5, "%", 2),
+        ("kv_use", "max", 50, "%", 2),
+    ]
+    assert gauge_figures([{"server": {}}]) == []

@@ -10,7 +10,7 @@ from runner_support import outcome, session
 
 from dossier.runner.probes import PROBES, probe_of
 from dossier.runner.probes.basic import judge
-from dossier.runner.probes.cell import Cell, is_warm
+from dossier.runner.probes.cell import Cell, is_warm, salted
 from dossier.runner.probes.errors import Wrong
 from dossier.runner.probes.errors import _judge as judge_refusal
 from dossier.runner.probes.structure import SCHEMAS, Form
@@ -262,6 +262,33 @@ def test_a_cell_keeps_times_and_counts_and_no_text():
 )
 def test_a_reply_of_another_size_is_no_sample(schedule, fields, kind):
     assert cell(schedule, **fields).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("cache", "cached", "kind"),
+    [
+        ("unique", None, None), ("unique", 20, None), ("unique", 90, "warm-prefix"), ("warm", 90, None),
+        ("cold", 0, None), ("cold", 1, "warm-prefix"), ("cold", None, "cold-unproven"),
+    ],
+)  # fmt: skip
+def test_a_cache_mode_is_what_usage_says_it_is(cache, cached, kind):
+    """Cold is a claim: a server that counts no cached tokens does not prove it, whatever fields it accepts."""
+    schedule = Schedule(ttft_ms=1, gap_ms=0, tokens=40, cached=cached)
+    assert cell(schedule, cache=cache, warmups=1).kind == kind
+
+
+@pytest.mark.parametrize(
+    ("dialect", "fields"),
+    [(Dialect.VLLM, {"cache_salt"}), (Dialect.LLAMA_CPP, {"cache_prompt"}), (Dialect.UNKNOWN, set())],
+)
+def test_a_cold_request_is_kept_apart_in_the_cache_where_the_dialect_has_a_field(dialect, fields):
+    async def go():
+        async with session(SCHEDULE, dialect) as here:
+            return salted(here, 1), salted(here, 2)
+
+    first, second = asyncio.run(go())
+    assert set(first) == fields
+    assert (first != second) == ("cache_salt" in fields)
 
 
 def test_a_template_in_the_cache_is_not_a_warm_prompt():

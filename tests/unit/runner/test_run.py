@@ -229,39 +229,47 @@ def samples(path):
     return [(e["population"], e["phase"], e["index"], e["at"]) for e in entries if e["event"] == "sample"]
 
 
-def killed_until_done(folder, kills, seed):
-    """Kill -9 at random moments, going on each time; gives what stood in the journal before each kill."""
-    draw = random.Random(seed)
-    path, before = folder / "run.jsonl", []
-    for _ in range(kills):
-        process = start(folder, *(["--resume"] if path.exists() else []))
-        time.sleep(draw.uniform(0.5, 1.6))
-        process.kill()
-        process.communicate()
-        if path.exists():
-            before.append(samples(path))
-            if state_of(read_journal(path.read_bytes()).entries).ended:
-                break
-    if not path.exists() or not state_of(read_journal(path.read_bytes()).entries).ended:
-        process = start(folder, *(["--resume"] if path.exists() else []))
-        _, errors = process.communicate(timeout=120)
-        assert process.returncode in {0, 1}, errors.decode()
-    return before
+def asking(path, size):
+    """Has the session that found the journal at this size sent a request?"""
+    return path.exists() and b'"event":"sent"' in path.read_bytes()[size:]
 
 
-@pytest.mark.parametrize("kills", [4, pytest.param(200, marks=pytest.mark.live)])
-def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills, tmp_path):
-    requests = 40 * kills
+def struck(folder, draw, *, while_asking):
+    """Start or go on, and kill -9: at any moment, or once requests are under way. What the kill hit, and left."""
+    path = folder / "run.jsonl"
+    size = path.stat().st_size if path.exists() else 0
+    process = start(folder, *(["--resume"] if size else []))
+    until = time.monotonic() + 60
+    while while_asking and process.poll() is None and time.monotonic() < until and not asking(path, size):
+        time.sleep(0.01)
+    time.sleep(draw.uniform(0, 0.3 if while_asking else 1.5))
+    process.kill()
+    process.communicate()
+    entries = read_journal(path.read_bytes()).entries if path.exists() else ()
+    return process.returncode, len(state_of(entries).sent), samples(path) if entries else []
+
+
+@pytest.mark.parametrize("kills", [6, pytest.param(200, marks=pytest.mark.live)])
+def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills, tmp_path, record_property):
+    """Every kill hits a run that goes on; what was whole before it stands in the finished journal, once."""
+    requests, draw = 30 * kills, random.Random(7)
     populations = (
         f"{{id: chat, probe: chat, requests: {requests}, concurrency: 4}}",
         f"{{id: streaming, probe: streaming, requests: {requests}, concurrency: 4}}",
     )
-    text = plan_text("URL", populations).replace("requests: 2000", "requests: 100000")
+    text = plan_text("URL", populations).replace("requests: 2000", "requests: 1000000")
     with running(tmp_path, Schedule(ttft_ms=20, gap_ms=1, tokens=20)) as served:
         (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
-        before = killed_until_done(tmp_path, kills, seed=7)
+        blows = [struck(tmp_path, draw, while_asking=number % 2 == 0) for number in range(kills)]
+        process = start(tmp_path, "--resume")
+        _, errors = process.communicate(timeout=600)
+    assert process.returncode == 0, errors.decode()
+    assert [code for code, _, _ in blows] == [-signal.SIGKILL] * kills
+    in_flight = sum(lost > 0 for _, lost, _ in blows)
+    record_property("kills that found requests in flight", in_flight)
+    assert in_flight >= kills // 3
     done = samples(tmp_path / "run.jsonl")
-    for earlier in before:
+    for _, _, earlier in blows:
         assert done[: len(earlier)] == earlier
     keys = [key[:3] for key in done]
     assert len(keys) == len(set(keys)) == 2 * requests
