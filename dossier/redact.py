@@ -12,7 +12,7 @@ import binascii
 import re
 import string
 from bisect import bisect_right
-from collections.abc import Callable, Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -232,12 +232,26 @@ RULES = tuple(dict.fromkeys(rule.name for rule in _RULES))
 
 
 _LONG = re.compile(r"[a-z0-9_.:-]{18,}")
+_TOKEN_LENGTH = 18
+_SEVERAL_WORDS = tuple(dict.fromkeys(hint for rule in _RULES for hint in rule.hints if " " in hint))
+_HARMLESS: set[str] = set()  # short words without a hint: file after file consists of the same ones
+_MANY = 20_000
 
 
 @lru_cache(maxsize=4)
-def _long_words(text: str) -> str:
-    """The words that can hold a token: few, and so searched in less time than the text."""
-    return " ".join([word for word in text.split() if len(word) >= 18])
+def _words(text: str) -> tuple[str, str]:
+    """The words of a text that may hold a hint, and among them those that can hold a token: few, and soon searched."""
+    words = set(text.split()) - _HARMLESS
+    return " ".join(words), " ".join([word for word in words if len(word) >= _TOKEN_LENGTH])
+
+
+def _learn(words: str, hints: list[str]) -> None:
+    """Remember the short words that have none of the hints which the words hold together."""
+    for word in words.split():
+        if len(word) < _TOKEN_LENGTH and not _holds(word.lower(), hints):
+            if len(_HARMLESS) == _MANY:
+                _HARMLESS.clear()
+            _HARMLESS.add(word)
 
 
 _INSIDE = frozenset(string.ascii_letters + string.digits + "_-")
@@ -245,18 +259,22 @@ _INSIDE = frozenset(string.ascii_letters + string.digits + "_-")
 
 def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] | None = frozenset()) -> Iterator[Leak]:
     """Leaks in plain sight. A word may also begin at an edge; with None for edges it may begin anywhere."""
+    words, long_words = _words(text)
     lower = text.lower()
-    long_words = " ".join(_LONG.findall(_long_words(text).lower()))
-    for rule in rules:
-        if _holds(long_words if rule.alone else lower, rule.hints):
-            for match in rule.pattern.finditer(text):
-                start = match.start()
-                inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
-                if rule.accept(match) and not (inside and start not in (edges or ())):
-                    yield Leak(rule.name, *match.span(match.lastindex or 0), rule.what)
+    told = " ".join([words.lower(), *[hint for hint in _SEVERAL_WORDS if hint in lower]])
+    long_told = " ".join(_LONG.findall(long_words.lower()))
+    held = [rule for rule in rules if _holds(long_told if rule.alone else told, rule.hints)]
+    if rules is _RULES:
+        _learn(words, [hint for rule in held for hint in rule.hints])
+    for rule in held:
+        for match in rule.pattern.finditer(text):
+            start = match.start()
+            inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
+            if rule.accept(match) and not (inside and start not in (edges or ())):
+                yield Leak(rule.name, *match.span(match.lastindex or 0), rule.what)
 
 
-def _holds(text: str, hints: tuple[str, ...]) -> bool:
+def _holds(text: str, hints: Iterable[str]) -> bool:
     for hint in hints:  # noqa: SIM110  (a generator would cost more than the searches)
         if hint in text:
             return True
@@ -268,7 +286,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 
 def _encoded(text: str) -> Iterator[Leak]:
-    if any(_hidden(word) for word in _BASE64.findall(_long_words(text))):
+    if any(_hidden(word) for word in _BASE64.findall(_words(text)[1])):
         for match in _BASE64.finditer(text):
             if (leak := _hidden(match[0])) is not None:
                 yield Leak(leak.rule, *match.span(), f"{leak.what}, in Base64")
@@ -305,7 +323,7 @@ _DIGEST = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 
 def _wrapped(text: str) -> Iterator[Leak]:
     """Tokens, plain or in Base64, that only show once line ends and indentation are taken out."""
-    runs = _RUN.findall(_long_words(text))
+    runs = _RUN.findall(_words(text)[1])
     encoded = not all(map(_DIGEST.fullmatch, runs)) and any(
         _DIGEST.fullmatch(long[1]) is None for long in _LONG_LINE.finditer(text)
     )

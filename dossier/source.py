@@ -47,10 +47,12 @@ MAX_PROBLEMS: Final = 200
 _Event: TypeAlias = Any  # an event of yaml.events; its stubs allow a missing mark, which parsers never give
 _LOADER: Final[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)  # PyYAML may be built without libyaml
 _NULLS: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_NO_KEYS: Final = frozenset({"", "<<"})
 
 # YAML counts U+0085, U+2028, U+2029 and a lone CR as line ends, editors do not: positions would differ.
 _CONTROLS: Final = r"\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufeff\ufffe\uffff"
 _FORBIDDEN: Final = re.compile(rf"[{_CONTROLS}\u2028\u2029]|\r(?!\n)")
+_HARMLESS: Final = bytes(range(0x20, 0x7F)) + b"\t\n"
 _CONTROL: Final = re.compile(rf"[{_CONTROLS}]")
 
 
@@ -127,7 +129,8 @@ def _decode(raw: bytes, path: str) -> tuple[str, Problem | None]:
         mark = _mark_at(raw[: error.start].decode("utf-8"), None)
         message = f"byte 0x{raw[error.start]:02x} is not UTF-8; save the file as UTF-8"
         return "", Problem(path, mark.line, mark.column, "source/encoding", message)
-    found = _FORBIDDEN.search(text)
+    unusual = raw.translate(None, _HARMLESS).decode("utf-8")  # what is left is short, and soon searched
+    found = _FORBIDDEN.search(text) if _FORBIDDEN.search(unusual) else None
     if found is None:
         return text, None
     mark = _mark_at(text, found.start())
@@ -159,6 +162,8 @@ class _Reader:
         self._path = path
         self._text = text
         self._next = _LOADER(text).get_event
+        # Without these signs no scalar can be odd, and most files are without: asking each costs a fifth of reading.
+        self._careful = len(text) > MAX_SCALAR or any(sign in text for sign in "&!\\")
 
     def root(self) -> dict[str, Any]:
         """The one mapping of the file; what there is of it where problems were noted."""
@@ -198,41 +203,45 @@ class _Reader:
 
     def _mapping(self, depth: int) -> dict[str, Any]:
         result: dict[str, Any] = {}
-        next_event = self._next
+        next_event, careful = self._next, self._careful
         while True:
             event = next_event()
             if type(event) is ScalarEvent:
-                key = self._key(event, result)
+                key = event.value
+                if careful or key in result or key in _NO_KEYS:
+                    self._refuse_odd_key(event, result)
             elif type(event) is MappingEndEvent:
                 return result
             else:
                 key = self._refuse_key(event, depth)
             event = next_event()
             if type(event) is ScalarEvent:
-                result[key] = self._scalar(event)
+                result[key] = event.value
+                if careful or event.value in _NULLS:
+                    self._refuse_odd_value(event)
             else:
                 result[key] = self._collection(event, depth)
 
     def _sequence(self, depth: int) -> list[Any]:
         result: list[Any] = []
-        next_event = self._next
+        next_event, careful = self._next, self._careful
         while True:
             event = next_event()
             if type(event) is ScalarEvent:
-                result.append(self._scalar(event))
+                result.append(event.value)
+                if careful or event.value in _NULLS:
+                    self._refuse_odd_value(event)
             elif type(event) is SequenceEndEvent:
                 return result
             else:
                 result.append(self._collection(event, depth))
 
-    def _scalar(self, event: _Event) -> str:
-        value: str = event.value
-        if value in _NULLS and event.implicit[0]:
+    def _refuse_odd_value(self, event: _Event) -> None:
+        if event.value in _NULLS and event.implicit[0]:
             self._note(event, "empty", _empty(event))
-        self._refuse_odd(event, value)
-        return value
+        self._refuse_odd(event, event.value)
 
-    def _key(self, event: _Event, siblings: Mapping[str, Any]) -> str:
+    def _refuse_odd_key(self, event: _Event, siblings: Mapping[str, Any]) -> None:
         key: str = event.value
         if not key:
             self._note(event, "key", "an empty key; write its name")
@@ -241,7 +250,6 @@ class _Reader:
         elif key in siblings:
             self._note(event, "duplicate-key", f"the key `{_short(key)}` stands here twice; keep one")
         self._refuse_odd(event, key)
-        return key
 
     def _refuse_key(self, event: _Event, depth: int) -> str:
         if type(event) is not AliasEvent:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
@@ -24,26 +24,32 @@ from dossier.stamp import code_stamp
 _READ = f"read/{code_stamp()}"
 _SUMMARY = f"summary/{code_stamp()}"
 
+Visit = Callable[[Catalog, Key], None]
+"""What is done with each record that was read and not restored, while it is at hand and all that it names is known."""
 
-def load_catalog(evidence: Path, cache: Cache, shown: str = "evidence") -> Catalog:
+
+def load_catalog(
+    evidence: Path, cache: Cache, shown: str = "evidence", visit: Visit = lambda _catalog, _key: None
+) -> Catalog:
     """Read every record. Problems are collected in the catalog; only an unreadable folder raises StorageError."""
     catalog = Catalog(evidence, shown)
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
-    _summarize(catalog, _enter(found, catalog, cache), cache)
+    _enter(found, catalog, cache, visit)
+    _summarize(catalog, cache)
     return catalog
 
 
-def _enter(found: list[Found], catalog: Catalog, cache: Cache) -> dict[str, bytes]:
-    """Read or restore every record; gives the summaries of findings that were read, where all they name is known."""
+def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit) -> None:
+    """Read or restore every record, and summarize the findings that were read, where all they name is known."""
     last = sorted(found, key=lambda item: item.folder == Finding.FOLDER)  # findings, which rest on all others
     # Read twice where it must be parsed: thousands of files are not held at once.
     stamps = [(item, sha256_hex(read_bytes(item.file))) for item in last]
     known = cache.get_many(_READ, [sha for _, sha in stamps])
     fresh: dict[str, bytes] = {}
     made: dict[str, bytes] = {}
-    unread = {item.key for item in found if item.folder == Finding.FOLDER}
+    unread = {item.key for item in found}
     for item, sha in stamps:
         restored = _restored(item, sha, known.get(sha))
         entry = restored or _read(item, catalog)
@@ -53,13 +59,15 @@ def _enter(found: list[Found], catalog: Catalog, cache: Cache) -> dict[str, byte
         catalog.entries[item.key] = entry
         if restored is None:
             fresh[entry.sha256] = json.dumps([*item.key, entry.digest, entry.refs]).encode()
-        if item.key in unread and unread.isdisjoint(entry.refs):
+        if unread.isdisjoint(entry.refs):
             unread.remove(item.key)
             if restored is None:  # it is at hand now, and may not be later
-                made[item.stem] = _summary(entry, catalog)
+                if item.folder == Finding.FOLDER:
+                    made[catalog.dependency(item.key)] = _summary(entry, catalog)
+                visit(catalog, item.key)
     catalog.entries = {item.key: catalog.entries[item.key] for item in found if item.key in catalog.entries}
     cache.put_many(_READ, fresh)
-    return made
+    cache.put_many(_SUMMARY, made)
 
 
 def _restored(item: Found, sha: str, cached: bytes | None) -> Entry | None:
@@ -110,23 +118,29 @@ def _refs(record: Record) -> Iterable[Key]:
     return dict.fromkeys(key for key in named if key != (record.FOLDER, record.id))
 
 
-def _summarize(catalog: Catalog, made: dict[str, bytes], cache: Cache) -> None:
-    keys = {id_: catalog.dependency((folder, id_)) for folder, id_ in catalog.entries if folder == Finding.FOLDER}
+def _summarize(catalog: Catalog, cache: Cache) -> None:
+    """Restore or make the summaries that are not made yet."""
+    left = [key for key in catalog.entries if key[0] == Finding.FOLDER and key[1] not in catalog.summaries]
+    keys = {key: catalog.dependency(key) for key in left}
     known = cache.get_many(_SUMMARY, keys.values())
     fresh: dict[str, bytes] = {}
-    for id_, key in keys.items():
-        if key not in known:
-            fresh[key] = made.get(id_) or _summary(catalog.entries[Finding.FOLDER, id_], catalog)
-        # Restored, even if just made: scattered among what was read, they would hold on to its memory.
-        catalog.summaries[id_] = restore(known.get(key) or fresh[key])
+    for key, dependency in keys.items():
+        if dependency in known:
+            catalog.summaries[key[1]] = restore(known[dependency])
+        else:
+            fresh[dependency] = _summary(catalog.entries[key], catalog)
     cache.put_many(_SUMMARY, fresh)
 
 
 def _summary(entry: Entry, catalog: Catalog) -> bytes:
+    """Make the summary of a finding, and enter it; gives it as the cache keeps it."""
     finding = catalog.finding(entry.key[1])
     assert finding is not None  # noqa: S101  (its entry is there)
     place, digest, hardware_of = entry.found.shown, entry.digest, partial(_hardware_of, catalog)
-    return dump(summarize(finding, place, digest, catalog.finding, catalog.metric, hardware_of))
+    data = dump(summarize(finding, place, digest, catalog.finding, catalog.metric, hardware_of))
+    # Restored, even if just made: scattered among what was read, it would hold on to its memory.
+    catalog.summaries[finding.id] = restore(data)
+    return data
 
 
 def _hardware_of(catalog: Catalog, recipe_id: str) -> str | None:

@@ -9,6 +9,7 @@ from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.deltas import half_unit
 from dossier.derive.items import known
+from dossier.derive.latest import latest
 from dossier.errors import Severity
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
@@ -23,15 +24,17 @@ def _count(population: Population, name: str) -> int | None:
     return value if isinstance(value, int) else None
 
 
-def _counts(population: Population) -> dict[str, int | None]:
-    return {name: _count(population, name) for name in _COUNTS}
+@latest
+def _counts(finding: Finding) -> list[dict[str, int | None]]:
+    """The counts that are known, population by population."""
+    return [{name: _count(population, name) for name in _COUNTS} for population in finding.populations]
 
 
 @record_rule("arithmetic/population", Finding)
 def population_sum(finding: Finding, _: Catalog) -> Iterator[Wrong]:
     """A request that is neither completed, failed nor not run has been lost from the count."""
-    for index, population in enumerate(finding.populations):
-        planned, completed, failed, not_run, _passed = _counts(population).values()
+    for index, counts in enumerate(_counts(finding)):
+        planned, completed, failed, not_run, _passed = counts.values()
         if planned is None:
             continue
         total = sum(v for v in (completed, failed, not_run) if v is not None)
@@ -46,8 +49,7 @@ def population_sum(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 @record_rule("arithmetic/passed", Finding)
 def passed_within(finding: Finding, _: Catalog) -> Iterator[Wrong]:
     """Only what was asked and answered can have passed."""
-    for index, population in enumerate(finding.populations):
-        counts = _counts(population)
+    for index, counts in enumerate(_counts(finding)):
         name = "completed" if counts["completed"] is not None else "planned"
         passed, most = counts["passed"], counts[name]
         if passed is not None and most is not None and passed > most:
@@ -61,8 +63,7 @@ def passed_within(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 @record_rule("arithmetic/misses", Finding)
 def misses_add_up(finding: Finding, _: Catalog) -> Iterator[Wrong]:
     """What did not pass is listed one by one, so that nobody has to guess which requests failed, and how."""
-    for index, population in enumerate(finding.populations):
-        counts = _counts(population)
+    for index, (population, counts) in enumerate(zip(finding.populations, _counts(finding), strict=True)):
         passed, completed, planned = counts["passed"], counts["completed"], counts["planned"]
         most = completed if planned is None else planned - (counts["not_run"] or 0)
         if not population.misses or passed is None or most is None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date, datetime
+from operator import attrgetter
+from typing import NamedTuple
 
 from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.items import Item, compared, find_item, known, resolve
+from dossier.derive.latest import latest
 from dossier.errors import Severity
 from dossier.fold import day_of
 from dossier.model.base import Part, Quantity, Range
@@ -79,9 +82,12 @@ def percentile_of_enough(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 def interval_of_enough(finding: Finding, _: Catalog) -> Iterator[Wrong]:
     """No interval for a quantile can be had from fewer values than its level asks for, whatever the method says."""
     for index, measurement in enumerate(finding.measurements):
+        interval = measurement.interval
+        if interval is None or not 0 < interval.level < 100:
+            continue
         percent = {**PERCENTILES, Statistic.MEDIAN: 50}.get(measurement.statistic)
-        n, interval = count_of(measurement, finding), measurement.interval
-        if percent is None or n is None or interval is None or not 0 < interval.level < 100:
+        n = count_of(measurement, finding)
+        if percent is None or n is None:
             continue
         least = least_n(percent, float(interval.level) / 100, two_sided=True)
         if n < least:
@@ -116,11 +122,25 @@ def absent_is_not_zero(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
             yield Wrong(("measurements", index, "value"), told)
 
 
-def _sides(comparison: Comparison, finding: Finding, catalog: Catalog) -> Iterator[tuple[str, Item]]:
-    for name in ("candidate", "baseline"):
-        item = resolve(getattr(comparison, name), finding, catalog.finding)
+class _Side(NamedTuple):
+    """One side of a comparison: what it names, and the population that this comes from."""
+
+    name: str
+    item: Item
+    population: Population | None
+
+
+@latest
+def _sides(finding: Finding, catalog: Catalog) -> list[list[_Side]]:
+    """The sides that name a figure or a population, comparison by comparison."""
+    return [list(_sides_of(comparison, finding, catalog)) for comparison in finding.comparisons]
+
+
+def _sides_of(comparison: Comparison, finding: Finding, catalog: Catalog) -> Iterator[_Side]:
+    for name, target in (("candidate", comparison.candidate), ("baseline", comparison.baseline)):
+        item = resolve(target, finding, catalog.finding)
         if item is not None and isinstance(item.part, (Measurement, Population)):
-            yield name, item
+            yield _Side(name, item, _population(item))
 
 
 def _population(item: Item) -> Population | None:
@@ -134,25 +154,25 @@ def _metric(comparison: Comparison, finding: Finding, catalog: Catalog) -> Metri
 @record_rule("claims/excluded", Finding)
 def excluded_feeds_nothing(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """What was excluded stays visible and feeds nothing; a difference that rests on it is excluded with it."""
-    for index, comparison in enumerate(finding.comparisons):
+    for index, (comparison, sides) in enumerate(zip(finding.comparisons, _sides(finding, catalog), strict=True)):
         if comparison.excluded is not None:
             continue
-        sides = [(name, item) for name, item in _sides(comparison, finding, catalog) if _exclusions(item)]
-        metric = _metric(comparison, finding, catalog) if sides else None
-        for name, item in sides:
-            if reason := _why_excluded(item, metric):
-                told = f"{item.id} is excluded ({reason}); compare another population, or exclude this one as well"
-                yield Wrong(("comparisons", index, name), told)
+        excluded = [side for side in sides if _exclusions(side)]
+        metric = _metric(comparison, finding, catalog) if excluded else None
+        for side in excluded:
+            if reason := _why_excluded(side, metric):
+                told = f"{side.item.id} is excluded ({reason}); compare another population, or exclude this one as well"
+                yield Wrong(("comparisons", index, side.name), told)
 
 
-def _exclusions(item: Item) -> list[tuple[Part, Excluded]]:
-    parts = [part for part in (item.part, _population(item)) if isinstance(part, (Measurement, Population))]
+def _exclusions(side: _Side) -> list[tuple[Part, Excluded]]:
+    parts = [part for part in (side.item.part, side.population) if isinstance(part, (Measurement, Population))]
     return [(part, part.excluded) for part in parts if part.excluded is not None]
 
 
-def _why_excluded(item: Item, metric: Metric | None) -> Exclusion | None:
+def _why_excluded(side: _Side, metric: Metric | None) -> Exclusion | None:
     speed = metric is not None and metric.unit in _TIME_UNITS
-    for part, excluded in _exclusions(item):
+    for part, excluded in _exclusions(side):
         classes = set(excluded.classes)
         if (
             not classes
@@ -183,8 +203,8 @@ def hearsay_decides_nothing(finding: Finding, catalog: Catalog) -> Iterator[Wron
 @record_rule("claims/population", Finding)
 def sides_name_their_population(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A difference between two figures of unknown samples may be a difference between the samples."""
-    for index, comparison in enumerate(finding.comparisons):
-        for name, item in _sides(comparison, finding, catalog):
+    for index, sides in enumerate(_sides(finding, catalog)):
+        for name, item, _ in sides:
             part = item.part
             if isinstance(part, Measurement) and part.population is None and part.statistic is not Statistic.SINGLE:
                 told = f"{item.id} names no `population`; without one nobody can tell what was compared"
@@ -195,8 +215,7 @@ def sides_name_their_population(finding: Finding, catalog: Catalog) -> Iterator[
 def sides_are_matched(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Only like is compared with like: the work, the load, the cache and the hardware are equal, or named as not."""
     whole = finding.boundary is not None and finding.boundary.attribution is Attribution.WHOLE_PROFILE
-    for index, comparison in enumerate(finding.comparisons):
-        sides = [item for _, item in _sides(comparison, finding, catalog)]
+    for index, (comparison, sides) in enumerate(zip(finding.comparisons, _sides(finding, catalog), strict=True)):
         if whole or comparison.excluded is not None or len(sides) != 2:
             continue
         told = " ".join(comparison.differs).lower()
@@ -208,17 +227,18 @@ def sides_are_matched(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 
 
 _MATCHED = ("class_", "protocol", "cache", "concurrency", "load", "thinking", "output_control", "path")
+_matched = attrgetter(*_MATCHED)
 
 
-def _differences(one: Item, other: Item, catalog: Catalog) -> Iterator[tuple[str, object, object]]:
-    first, second = _population(one), _population(other)
+def _differences(one: _Side, other: _Side, catalog: Catalog) -> Iterator[tuple[str, object, object]]:
+    first, second = one.population, other.population
     if first is not None and second is not None:
-        for name in _MATCHED:
-            a, b = known(getattr(first, name)), known(getattr(second, name))
+        for name, mine, yours in zip(_MATCHED, _matched(first), _matched(second), strict=True):
+            a, b = known(mine), known(yours)
             if a is not None and b is not None and a != b:
                 yield name.rstrip("_").replace("_", " "), a, b
         yield from _tokens(first, second)
-    a, b = (_hardware(item, catalog) for item in (one, other))
+    a, b = (_hardware(side, catalog) for side in (one, other))
     if a is not None and b is not None and a != b:
         yield "hardware", a, b
 
@@ -233,12 +253,10 @@ def _tokens(first: Population, second: Population) -> Iterator[tuple[str, object
         yield "target", first.target, second.target
 
 
-def _hardware(item: Item, catalog: Catalog) -> str | None:
-    part = item.part
-    population = _population(item)
-    arm = getattr(part, "arm", None) or (population.arm if population is not None else None)
-    side = item.finding.arms.get(arm or "")
-    recipe = catalog.recipe(side.recipe) if side is not None and isinstance(side.recipe, str) else None
+def _hardware(side: _Side, catalog: Catalog) -> str | None:
+    arm = getattr(side.item.part, "arm", None) or (side.population.arm if side.population is not None else None)
+    found = side.item.finding.arms.get(arm or "")
+    recipe = catalog.recipe(found.recipe) if found is not None and isinstance(found.recipe, str) else None
     return recipe.hardware if recipe is not None and isinstance(recipe.hardware, str) else None
 
 

@@ -11,7 +11,7 @@ from dossier.derive.items import items_of
 from dossier.derive.walk import Place, pointers
 from dossier.fold import day_of
 from dossier.model.base import Record
-from dossier.model.finding import Finding, Links
+from dossier.model.finding import PART_LISTS, Finding, Links
 from dossier.model.recipe import Recipe
 from dossier.model.subject import Subject
 from dossier.model.vocabulary import Kind
@@ -40,9 +40,9 @@ def links_to_itself(record: Record, _: Catalog) -> Iterator[Wrong]:
 def links_lead_back(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A published finding is never edited: what it follows, corrects, compares with or rests on was there before it."""
     for pointer in pointers(finding):
-        other = catalog.finding(pointer.record) if pointer.folder == Finding.FOLDER and not pointer.in_prose else None
-        if other is not None and other.date > finding.date:
-            told = f"{other.id} is dated {other.date}, later than {finding.date}; put the link into the later finding"
+        day = catalog.day(pointer.record) if pointer.folder == Finding.FOLDER and not pointer.in_prose else None
+        if day is not None and day > finding.date:
+            told = f"{pointer.record} is dated {day}, later than {finding.date}; put the link into the later finding"
             yield Wrong(pointer.place, told)
 
 
@@ -126,6 +126,8 @@ def derived_in_a_circle(recipe: Recipe, catalog: Catalog) -> Iterator[Wrong]:
 def ids_are_unique(record: Record, _: Catalog) -> Iterator[Wrong]:
     """Figures are cited by id: two items of one id could each be the one that is meant."""
     if isinstance(record, Finding):
+        if len(record.parts) == sum([len(getattr(record, name)) for name in PART_LISTS]):
+            return
         places = [((*place, "id"), item.id) for place, item in items_of(record)]
     elif isinstance(record, Subject):
         places = [(("lanes", index, "id"), lane.id) for index, lane in enumerate(record.lanes)]

@@ -71,6 +71,8 @@ def item_exists(record: Record, catalog: Catalog) -> Iterator[Wrong]:
     """A part of a finding that is named has to be there, and to be of the kind that is meant."""
     here = record if isinstance(record, Finding) else None
     for pointer in pointers(record):
+        if here is not None and not pointer.record and _is_part(pointer, here):
+            continue
         if not _names_item(pointer) or (pointer.folder and not _readable(pointer, catalog)):
             continue
         if here is None and not pointer.record:
@@ -78,6 +80,11 @@ def item_exists(record: Record, catalog: Catalog) -> Iterator[Wrong]:
             yield Wrong(pointer.place, told)
         elif told := _wrong_item(pointer, here, catalog):
             yield Wrong(pointer.place, f"{_named(pointer)}: {told}")
+
+
+def _is_part(pointer: Pointer, here: Finding) -> bool:
+    kind, _ = here.parts.get(pointer.item, ("", None))
+    return bool(kind) and (not pointer.kinds or kind in pointer.kinds)
 
 
 def _names_item(pointer: Pointer) -> bool:
@@ -175,7 +182,8 @@ def _private(host: str) -> bool:
 def links_in_prose(record: Record, _: Catalog) -> Iterator[Wrong]:
     """Prose is shown on several pages: records are linked by [[..]], the world by https or mailto, nothing else."""
     for place, text in prose(record):
-        yield from (Wrong(place, told) for told in _wrong_links(_without_references(text)))
+        if "[" in text or "<" in text:
+            yield from (Wrong(place, told) for told in _wrong_links(_without_references(text)))
 
 
 def _without_references(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.items import compared, known
+from dossier.derive.latest import latest
 from dossier.derive.references import references
 from dossier.derive.walk import Place, prose
 from dossier.errors import Severity
@@ -141,21 +142,27 @@ def _digits(value: Decimal) -> int:
     return len(value.as_tuple().digits)
 
 
-def _texts(finding: Finding) -> Iterator[tuple[Place, str]]:
-    """Prose in which figures are ours; what a source is quoted with is its own. Allowed figures are taken out."""
+@latest
+def _texts(finding: Finding) -> list[tuple[Place, str, tuple[_Typed, ...]]]:
+    """Prose in which figures are ours, with those typed; what a source is quoted with is its own.
+
+    Allowed figures are taken out.
+    """
+    found = []
     for place, text in prose(finding):
         if place[0] not in _QUOTED:
             for allowed in finding.allowed_figures:
                 text = text.replace(allowed.text, "…")  # noqa: PLW2901
-            yield place, text
+            found.append((place, text, typed_figures(text)))
+    return found
 
 
 @record_rule("prose/typed-figure", Finding)
 def figure_is_a_reference(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A figure that the finding holds as data stands in prose by reference, or the two will come to disagree."""
     held: list[_Held] | None = None
-    for place, text in _texts(finding):
-        for typed in typed_figures(text):
+    for place, text, figures in _texts(finding):
+        for typed in figures:
             held = list(_held(finding, catalog)) if held is None else held
             same = next((h for h in held if _same(typed, h)), None)
             if same is not None:
@@ -181,8 +188,8 @@ def _completed(population: Population) -> tuple[object, object]:
 def figure_is_held(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A figure that no record holds has no population, no provenance, and no place where it could be corrected."""
     held: list[_Held] | None = None
-    for place, text in _texts(finding):
-        for typed in typed_figures(text):
+    for place, _, figures in _texts(finding):
+        for typed in figures:
             held = list(_held(finding, catalog)) if held is None else held
             if typed.unit and not any(_same(typed, h) for h in held):
                 told = f"no item holds {typed.text!r}; enter it as a figure and refer to it, or list it in"

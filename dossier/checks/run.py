@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from dossier.cache import Cache
-from dossier.catalog import Catalog, Entry, Key
+from dossier.catalog import Catalog, Entry, Key, Visit
 from dossier.checks import (  # noqa: F401  (they register)
     arithmetic,
     artifacts,
@@ -31,10 +31,26 @@ from dossier.stamp import code_stamp
 _NAMESPACE = f"problems/{code_stamp()}"
 
 
-def check_catalog(catalog: Catalog, cache: Cache) -> list[Problem]:
-    """Every problem of the catalog: those met on loading, of each record, and of records together."""
+def load_checked(load: Callable[[Visit], Catalog], cache: Cache) -> tuple[Catalog, list[Problem]]:
+    """What `load` loads, and all its problems: each record is checked as it is read, while it is at hand."""
+    seen: dict[Key, list[Problem]] = {}
+
+    def visit(catalog: Catalog, key: Key) -> None:
+        problems = check_record(catalog, key)
+        if not _may_suggest(problems):
+            seen[key] = problems
+
+    catalog = load(visit)
+    return catalog, check_catalog(catalog, cache, seen)
+
+
+def check_catalog(catalog: Catalog, cache: Cache, seen: Mapping[Key, list[Problem]] | None = None) -> list[Problem]:
+    """Every problem of the catalog: those met on loading, of each record, and of records together.
+
+    `seen` holds the problems of records that were checked before.
+    """
     problems = set(catalog.problems)
-    problems.update(_record_problems(catalog, cache))
+    problems.update(_record_problems(catalog, cache, seen or {}))
     for rule in CATALOG_RULES.values():
         for place, wrong in rule.check(catalog):
             if isinstance(place, str):
@@ -44,7 +60,12 @@ def check_catalog(catalog: Catalog, cache: Cache) -> list[Problem]:
     return sorted(problems)
 
 
-def _record_problems(catalog: Catalog, cache: Cache) -> Iterator[Problem]:
+def _may_suggest(problems: Iterable[Problem]) -> bool:
+    """An error may suggest the name of a record that it does not depend on: it is found anew, and last."""
+    return any(p.severity is Severity.ERROR for p in problems)
+
+
+def _record_problems(catalog: Catalog, cache: Cache, seen: Mapping[Key, list[Problem]]) -> Iterator[Problem]:
     keys = {entry.key: _dependencies(catalog, entry) for entry in catalog.entries.values()}
     known = cache.get_many(_NAMESPACE, keys.values())
     fresh: dict[str, bytes] = {}
@@ -52,9 +73,8 @@ def _record_problems(catalog: Catalog, cache: Cache) -> Iterator[Problem]:
         if (cached := known.get(dependency)) is not None:
             yield from (_restored(catalog.entries[key], row) for row in json.loads(cached))
             continue
-        problems = check_record(catalog, key)
-        # An error may suggest the name of a record that it does not depend on: it is found anew each time.
-        if not any(p.severity is Severity.ERROR for p in problems):
+        problems = seen[key] if key in seen else check_record(catalog, key)
+        if not _may_suggest(problems):
             rows = [(p.line, p.column, p.rule, p.message, p.severity) for p in problems]
             fresh[dependency] = json.dumps(rows).encode()
         yield from problems

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,7 +12,7 @@ import click
 
 from dossier.cache import Cache
 from dossier.catalog import Catalog, load_catalog
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.cli.project import Evidence, find_evidence, open_cache
 from dossier.cli.reporters import REPORTERS
 from dossier.errors import Problem, Severity
@@ -44,11 +45,11 @@ def check(
     """
     evidence = find_evidence(paths)
     with open_cache(evidence.root, use=not no_cache) as cache:
-        catalog = load_catalog(evidence.root, cache, evidence.shown)
-        places = publications(catalog, base, published)
         if fix:
-            catalog = _fix(catalog, evidence, cache, places)
-        found = check_catalog(catalog, cache) + _immutability(catalog, places)
+            catalog = load_catalog(evidence.root, cache, evidence.shown)
+            _fix(catalog, evidence, cache, publications(catalog, base, published))
+        catalog, found = load_checked(partial(load_catalog, evidence.root, cache, evidence.shown), cache)
+        found += _immutability(catalog, publications(catalog, base, published))
     problems = sorted(p for p in found if evidence.concerns(p))
     click.echo(REPORTERS[style](problems), nl=False)
     click.echo(tally(problems, len(catalog.entries) + len(catalog.broken)), err=True)
@@ -69,8 +70,8 @@ def _immutability(catalog: Catalog, places: Sequence[Publication]) -> list[Probl
     return [problem for place in places for problem in check_published(catalog, place)]
 
 
-def _fix(catalog: Catalog, evidence: Evidence, cache: Cache, places: Sequence[Publication]) -> Catalog:
-    """Write what has one right answer into what is not published, say what was written, and read again."""
+def _fix(catalog: Catalog, evidence: Evidence, cache: Cache, places: Sequence[Publication]) -> None:
+    """Write what has one right answer into what is not published, and say what was written."""
     from dossier.cli.fixes import fix_findings, fix_sources  # noqa: PLC0415
 
     known = {id_ for place in places for folder, id_ in place.digests if folder == Finding.FOLDER} if places else None
@@ -82,7 +83,6 @@ def _fix(catalog: Catalog, evidence: Evidence, cache: Cache, places: Sequence[Pu
         catalog = load_catalog(evidence.root, cache, evidence.shown) if fixed else catalog
     for path, what in done:
         click.echo(f"{path}: {what}", err=True)
-    return catalog
 
 
 def show_problems(problems: Sequence[Problem], records: int) -> None:

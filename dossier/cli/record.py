@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 
 import click
 
 from dossier.catalog import load_catalog
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.cli.check import show_problems
 from dossier.cli.project import find_evidence, open_cache
 from dossier.errors import Severity
@@ -44,8 +45,8 @@ def keep(journal: Path, evidence: Path) -> tuple[Recorded, bool]:
     written = store(recorded, evidence)
     found = find_evidence([str(path) for path in written if path.suffix == ".yaml"])
     with open_cache(found.root) as cache:
-        catalog = load_catalog(found.root, cache, found.shown)
-        problems = [problem for problem in check_catalog(catalog, cache) if found.concerns(problem)]
+        catalog, every = load_checked(partial(load_catalog, found.root, cache, found.shown), cache)
+        problems = [problem for problem in every if found.concerns(problem)]
     if problems:
         show_problems(sorted(problems), len(catalog.entries) + len(catalog.broken))
     return recorded, any(problem.severity is Severity.ERROR for problem in problems)

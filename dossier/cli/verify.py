@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ import click
 from dossier.cache import Cache
 from dossier.catalog import Catalog, load_catalog
 from dossier.catalog.history import index_of
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.cli.check import show_problems
 from dossier.cli.project import find_evidence
 from dossier.derive.gates import judge
@@ -34,8 +35,8 @@ def verify(evidence: str, index: Path | None) -> None:
     """
     found = find_evidence((evidence,))
     with Cache(None) as cache:
-        catalog = load_catalog(found.root, cache, found.shown)
-        problems = [p for p in check_catalog(catalog, cache) if p.rule.partition("/")[0] in _FAMILIES]
+        catalog, every = load_checked(partial(load_catalog, found.root, cache, found.shown), cache)
+        problems = [p for p in every if p.rule.partition("/")[0] in _FAMILIES]
     errors = [p for p in problems if p.severity is Severity.ERROR]
     for what, count in recomputed(catalog).items():
         click.echo(f"{count:>9,}  {what}")

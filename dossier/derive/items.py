@@ -49,10 +49,8 @@ def items_of(finding: Finding) -> Iterator[tuple[tuple[str, int], Item]]:
 
 def find_item(finding: Finding, item_id: str) -> Item | None:
     """The item of that id."""
-    if item_id not in finding.parts:
-        return None
-    name, index = finding.parts[item_id]
-    return Item(finding, name.removesuffix("s"), getattr(finding, name)[index])
+    found = finding.parts.get(item_id)
+    return None if found is None else Item(finding, *found)
 
 
 def resolve(target: str, here: Finding, find: Find) -> Item | None:

@@ -45,6 +45,8 @@ def parse_evidence(text: str) -> Reference:
 
 def references(text: str) -> Iterator[tuple[re.Match[str], Reference]]:
     """Every reference in a text outside Markdown code, with its match."""
+    if "[[" not in text:
+        return
     if "`" in text or "~~~" in text:
         text = _CODE.sub(lambda code: " " * len(code[0]), text)
     for match in REFERENCE.finditer(text):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, get_args
 
 from pydantic.fields import FieldInfo
 
+from dossier.derive.latest import latest
 from dossier.derive.references import Reference, parse_evidence, parse_reference, references
 from dossier.model.base import Mark, Part, Unknown
 
@@ -35,42 +35,24 @@ class Pointer(NamedTuple):
 Marked = tuple[Place, str, Mark]
 
 
-@dataclass(slots=True)
-class _Walked:
-    """A record and what was found in it; rule after rule asks for that of one record."""
-
-    part: Part | None = None
-    texts: tuple[Marked, ...] = ()
-    pointers: tuple[Pointer, ...] | None = None
-
-
-_LATEST = _Walked()
-
-
+@latest
 def marked(part: Part) -> tuple[Marked, ...]:
     """Every text of a record whose field carries a mark; a reason for the unknown counts as prose."""
-    if _LATEST.part is not part:
-        _LATEST.part, _LATEST.texts, _LATEST.pointers = part, tuple(_found_in(part)), None
-    return _LATEST.texts
-
-
-def prose(part: Part) -> Iterator[tuple[Place, str]]:
-    """Every prose text of a record."""
-    return ((place, text) for place, text, mark in marked(part) if mark.target == "prose")
-
-
-def pointers(part: Part) -> tuple[Pointer, ...]:
-    """Everything that a record points at, in fields and in prose."""
-    texts = marked(part)
-    if _LATEST.pointers is None:
-        _LATEST.pointers = tuple(_pointers(texts))
-    return _LATEST.pointers
-
-
-def _found_in(part: Part) -> list[Marked]:
     found: list[Marked] = []
     _walk(part, (), None, found)
-    return found
+    return tuple(found)
+
+
+@latest
+def prose(part: Part) -> tuple[tuple[Place, str], ...]:
+    """Every prose text of a record."""
+    return tuple([(place, text) for place, text, mark in marked(part) if mark.target == "prose"])
+
+
+@latest
+def pointers(part: Part) -> tuple[Pointer, ...]:
+    """Everything that a record points at, in fields and in prose."""
+    return tuple(_pointers(marked(part)))
 
 
 def _pointers(texts: tuple[Marked, ...]) -> Iterator[Pointer]:

@@ -67,9 +67,10 @@ class Unknown(Part):
 
 
 def _known_or_not(value: Any) -> str:
-    return (
-        "unknown" if isinstance(value, Unknown) or (isinstance(value, dict) and set(value) == {"unknown"}) else "known"
-    )
+    if isinstance(value, str):  # nearly every value, and asked a hundred times a record
+        return "known"
+    unknown = isinstance(value, Unknown) or (isinstance(value, dict) and set(value) == {"unknown"})
+    return "unknown" if unknown else "known"
 
 
 Maybe = Annotated[

@@ -249,10 +249,11 @@ class Finding(Record):
     pins: dict[str, Digest] = Field({}, description="`recipes/ID: sha256:...` of every record it rests on.")
 
     @cached_property
-    def parts(self) -> dict[str, tuple[str, int]]:
-        """Where each part with an id stands: id -> (field, index); the first of equal ids."""
-        found: dict[str, tuple[str, int]] = {}
+    def parts(self) -> dict[str, tuple[str, Part]]:
+        """Each part that has an id, with its kind: `population`, `gate` and so on; the first of equal ids."""
+        found: dict[str, tuple[str, Part]] = {}
         for name in PART_LISTS:
-            for index, part in enumerate(getattr(self, name)):
-                found.setdefault(part.id, (name, index))
+            kind = name.removesuffix("s")
+            for part in getattr(self, name):
+                found.setdefault(part.id, (kind, part))
         return found

@@ -9,11 +9,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from dossier.cache import Cache
 from dossier.catalog import Catalog, load_catalog
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.errors import Problem, RenderError, Severity, StorageError
 from dossier.pages.article import as_markdown
 from dossier.pages.context import Site
@@ -103,10 +104,9 @@ def _stat(file: Path) -> list[object]:
 def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: Progress) -> Report:
     """Build the site of a project. With errors in the evidence the site that stands is left as it is."""
     started = time.monotonic()
-    progress("reading", 0, 1)
-    catalog = load_catalog(project / evidence, cache, evidence)
-    progress("checking", 0, 1)
-    report = Report(check_catalog(catalog, cache), records=len(catalog.entries))
+    progress("reading and checking", 0, 1)
+    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence), cache)
+    report = Report(problems, records=len(catalog.entries))
     if not report.published:
         return report
     work = project / "build"
@@ -124,8 +124,8 @@ def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: 
 
 def render(project: Path, evidence: str, cache: Cache) -> Report:
     """Write every page as a Markdown file, for plain mkdocs, with the same articles."""
-    catalog = load_catalog(project / evidence, cache, evidence)
-    report = Report(check_catalog(catalog, cache), records=len(catalog.entries))
+    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence), cache)
+    report = Report(problems, records=len(catalog.entries))
     if not report.published:
         return report
     site = Site(catalog, environment(project, cache.folder))
