@@ -30,6 +30,9 @@ def test_every_record_has_its_page(corpus_site):
     assert expected <= pages
     expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated} | {"whats-new/index.html"}
     expected |= {f"{day_path(day)}index.html" for day in days_of_change(Site(catalog, environment(ROOT)))}
+    recipes = [(catalog.recipe(id_), id_) for id_ in catalog.ids("recipes")]
+    expected |= {f"recipes/{r.derived_from}--{id_}/index.html" for r, id_ in recipes if r and r.derived_from}
+    expected |= {f"findings/{old}--{s.id}/index.html" for s in catalog.dated for old in s.links.supersedes}
     assert pages - expected == {"about/index.html"}
 
 
