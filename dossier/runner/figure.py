@@ -16,7 +16,10 @@ METHOD = "order statistics, exact"
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure in its metric's unit. `low` and `high` are a 95 % interval by `method`, where there is one."""
+    """One figure in its metric's unit. `low` and `high` are a 95 % interval by `method`, where there is one.
+
+    A `label` tells several figures of one metric apart.
+    """
 
     metric: str
     statistic: str
@@ -27,11 +30,17 @@ class Figure:
     high: float | None = None
     method: str = METHOD
     title: str | None = None
+    label: str = ""
+
+    @property
+    def key(self) -> str:
+        """Its name within a population, apart from the statistic: the metric, after a label where it has one."""
+        return f"{self.label}-{self.metric}" if self.label else self.metric
 
 
 def figure_id(population: str, figure: Figure) -> str:
     """The id of its measurement; a plan's gates name figures so before there are any."""
-    return f"{population}-{figure.metric}-{figure.statistic}"
+    return f"{population}-{figure.key}-{figure.statistic}"
 
 
 def rounded(value: float) -> Decimal:

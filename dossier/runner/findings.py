@@ -157,7 +157,7 @@ def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
         "title": figure.title or (_goal(spec) if figure.metric == "goodput" else None),
         "from": {
             "artifact": "file-figures",
-            "pointer": f"/cells/{spec.id}/{figure.metric}/{figure.statistic}/value",
+            "pointer": f"/cells/{spec.id}/{figure.key}/{figure.statistic}/value",
         },
         "excluded": {"reason": excluded[0].value} if excluded is not None else None,
     }

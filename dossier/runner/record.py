@@ -93,7 +93,7 @@ def figures_json(told: Told) -> bytes:
             entry: dict[str, Any] = {"value": kept(figure.value), "unit": figure.unit, "n": figure.n}
             if figure.low is not None and figure.high is not None:
                 entry["interval_95"] = [kept(figure.low), kept(figure.high)]
-            cells.setdefault(spec.id, {}).setdefault(figure.metric, {})[figure.statistic] = entry
+            cells.setdefault(spec.id, {}).setdefault(figure.key, {})[figure.statistic] = entry
     return _json({"plan_digest": told.head["plan_digest"], "journal_head": told.reading.head, "cells": cells})
 
 

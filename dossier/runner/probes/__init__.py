@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from dossier.runner.probes import (
+    agent,
     basic,
     budgets,
     canary,
@@ -50,7 +51,8 @@ AnySpec = Annotated[
     | budgets.Budgets
     | sessions.Sessions
     | suites.Suites
-    | images.Images,
+    | images.Images
+    | agent.Agent,
     Field(discriminator="probe"),
 ]
 
@@ -73,6 +75,7 @@ _MODULES = (
     sessions,
     suites,
     images,
+    agent,
 )
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
