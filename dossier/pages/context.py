@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
@@ -38,6 +38,16 @@ _BADGES: dict[type, str] = {
 }
 
 
+V = TypeVar("V")
+F = TypeVar("F")
+
+Made = dict[tuple[type, object, object], Markup]
+"""(type of a value, the value, the field that it stands in) -> how every page of one depth shows it."""
+
+_MADE = 20_000
+"""Values whose markup is kept: the same words, counts and links stand in many cells of many pages."""
+
+
 @dataclass(frozen=True, slots=True)
 class LaneRole:
     """A recipe's role in one lane of one model."""
@@ -56,7 +66,8 @@ class Site:
 
     def view(self, path: str) -> View:
         """The site as seen from one page."""
-        return View(self, path, root_of(path))
+        root = root_of(path)
+        return View(self, path, root, self._made.setdefault(root, {}))
 
     @cached_property
     def subjects(self) -> list[Subject]:
@@ -110,8 +121,7 @@ class Site:
         return self.env.get_template("components.html.j2").module
 
     @cached_property
-    def badges(self) -> dict[tuple[type, str], Markup]:
-        """The badges of words that a page has shown, each made once."""
+    def _made(self) -> dict[str, Made]:
         return {}
 
     @cached_property
@@ -145,6 +155,17 @@ class View:
     site: Site
     path: str
     root: str
+    _made: Made
+
+    def once(self, make: Callable[[V, F], Markup], value: V, field: F) -> Markup:
+        """What `make` gives, kept for all pages that lie as deep: it may depend on nothing but what it is given."""
+        key = (type(value), value, field)
+        made = self._made.get(key)
+        if made is None:
+            if len(self._made) >= _MADE:
+                self._made.clear()
+            made = self._made[key] = make(value, field)
+        return made
 
     def href(self, folder: str, id_: str, item: str = "") -> str:
         """The way to a record's page, or to an item on it."""
@@ -165,10 +186,11 @@ class View:
 
     def word(self, word: Word) -> Markup:
         """A word of a closed list as a badge, with its meaning."""
-        badges, key = self.site.badges, (type(word), word.value)
-        if key not in badges:
-            badges[key] = getattr(self.site.parts, _BADGES.get(type(word), "tag"))(word)
-        return badges[key]
+        return self.once(self._badge, word, None)
+
+    def _badge(self, word: Word, _: None) -> Markup:
+        made: Markup = getattr(self.site.parts, _BADGES.get(type(word), "tag"))(word)
+        return made
 
     def unknown(self, why: Markup | str) -> Markup:
         """`unknown: why`."""

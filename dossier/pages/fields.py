@@ -36,12 +36,18 @@ _CODE = frozenset({"path", "pointer", "repo", "served_name", "aliases", "upstrea
 _RECORDS = frozenset({"models", "identities", "hardware", "recipes", "findings"})
 _KINDS = {"prose": "wide", "formula": "mid", "item": "mid", "evidence": "mid", "recipes": "mid", "hardware": "mid"}
 _SPELLED = {"os": "OS", "cpu": "CPU", "cuda": "CUDA", "kv": "KV", "sha256": "SHA-256", "url": "address"}
+_ALIKE = (str, int, bool)
+_LOCAL = frozenset({"prose", "formula", "item", "evidence"})
+"""What a text of these means depends on the finding in which it stands."""
 _DOT = ' <span class="dx-quiet" aria-hidden="true">·</span> '
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Field:
-    """One field of a record part: its name, its label on a page, how a column of it is set, what its text means."""
+    """One field of a record part: its name, its label on a page, how a column of it is set, what its text means.
+
+    There is one object a field (`fields_of`).
+    """
 
     name: str
     label: str
@@ -116,10 +122,15 @@ class Writer:
 
     def value(self, value: object, field: Field | None = None) -> Markup | None:
         """Any value; None where there is none."""
-        if value is None or (isinstance(value, str | tuple | dict) and not value):
+        if value is None or (not value and isinstance(value, str | tuple | dict)):
             return None
         if isinstance(value, Markup):
             return value
+        if type(value) in _ALIKE and (field is None or field.target not in _LOCAL):
+            return self.view.once(self._shown, value, field)
+        return self._shown(value, field)
+
+    def _shown(self, value: object, field: Field | None) -> Markup:
         if isinstance(value, str):
             return self.word(value) if isinstance(value, Word) else self._text(value, field)
         return self._single(value, field) or self._compound(value, field)

@@ -110,17 +110,17 @@ def _origin(writer: Writer, origin: Origin) -> Markup:
 def comparison_grid(writer: Writer, finding: Finding) -> Grid:
     """Every comparison with both values, the computed and the stated difference, and what was held equal."""
     results = writer.compared
-    names = ("metric", "candidate", "baseline", "computed", "stated", "interval", "band", "matched", "differs")
+    names = ("of", "candidate", "baseline", "computed", "stated", "interval", "band", "matched", "differs")
     last = ("class_", "excluded", "stated_differs", "note")
-    middle = rest(Comparison, "id", "title", "statistic", *names, *last)
+    middle = rest(Comparison, "id", "title", "metric", "statistic", *names, *last)
     labels: Labels = {
-        "computed": "Difference", "stated": ("Stated", "mid"), "stated_differs": "Why stated differs",
+        "of": "Metric", "computed": "Difference", "stated": ("Stated", "mid"), "stated_differs": "Why stated differs",
         "differs": "Also differs", "excluded": EXCLUDED,
     }  # fmt: skip
     return grid(
         writer, finding.comparisons, (*names, *middle, *last), head=("Comparison", _item_head), labels=labels,
         cells={
-            "metric": lambda c: _metric(writer, c, results[c.id]),
+            "of": lambda c: _metric(writer, c, results[c.id]),
             "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
             "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
             "computed": lambda c: beside(_computed(results[c.id]), _rates(writer, c)),

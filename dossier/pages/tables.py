@@ -14,14 +14,12 @@ from markupsafe import Markup
 from dossier.model.base import Part, Quantity, Range
 from dossier.model.measurement import Delta
 from dossier.pages.fields import Field, Writer, fields_of
-from dossier.pages.markup import html, joined, safe
+from dossier.pages.markup import joined, safe
 from dossier.pages.places import anchor
 from dossier.pages.sorting import sort_key
 
 _MID, _WIDE = 24, 80
 _ABSENT = '<span class="dx-quiet" title="not recorded">—</span>'
-_REPEATED = (str, int)
-"""Types of values that stand in many rows of one column."""
 _ORDERED = (int, Decimal, Quantity, Range, Delta, date)
 """Types whose column sorts by value."""
 _LABELS = frozenset({"target"})
@@ -60,8 +58,8 @@ def grid(
     """A table of the named fields, without those that no part fills.
 
     `head` is the label of the column that heads each row, and makes its content. `cells` says what to show for a name,
-    which then need not be a field; `labels` gives other labels, or label and kind; `ids` are the fragments of the rows,
-    which are else those of the parts' own ids. A cell that is not sorted by its field's value is `Keyed`.
+    of a part's field or of the table's own; `labels` gives other labels, or label and kind; `ids` are the fragments of
+    the rows, which are else those of the parts' own ids. A cell that is not sorted by its field's value is `Keyed`.
     """
     if not parts:
         return Grid(0, Markup(), Markup())
@@ -70,24 +68,24 @@ def grid(
     heads, columns = _heading(parts, head)
     for name in names:
         cell, field = special.get(name), plan.get(name)
-        if cell is None and name not in filled:
+        if name not in filled and field is not None:
             continue
         raw = [cell(part) for part in parts] if cell else [getattr(part, name) for part in parts]
-        values = _shown(writer, [v.shown if isinstance(v, Keyed) else v for v in raw] if cell else raw, field)
-        if any(value is not None for value in values):
+        told = [v.shown if isinstance(v, Keyed) else v for v in raw] if cell else raw
+        values = [writer.value(value, field) for value in told]
+        if any(values):
             label, kind = _column(named.get(name), field, raw)
-            heads.append(html(f'<th scope="col"{_class(kind)}>%s</th>', label))
-            keys = _keys(parts, name, raw)
-            columns.append(_cells(f"<td{_class(kind)}", values, keys))
+            heads.append(f'<th scope="col"{_class(kind)}>{safe(label)}</th>')
+            columns.append(_cells(f"<td{_class(kind)}", values, _keys(parts, name, raw)))
     marks = ids or [anchor(part.id) if hasattr(part, "id") else "" for part in parts]
     return Grid(len(parts), joined("", heads), _rows(marks, columns))
 
 
-def _heading(parts: Sequence[Part], head: tuple[str, Cell] | None) -> tuple[list[Markup], list[list[str]]]:
+def _heading(parts: Sequence[Part], head: tuple[str, Cell] | None) -> tuple[list[str], list[list[str]]]:
     if head is None:
         return [], []
     label, cell = head
-    return [html('<th scope="col">%s</th>', label)], [[f'<th scope="row">{safe(cell(part))}</th>' for part in parts]]
+    return [f'<th scope="col">{safe(label)}</th>'], [[f'<th scope="row">{safe(cell(part))}</th>' for part in parts]]
 
 
 def _keys(parts: Sequence[Part], name: str, raw: Sequence[object]) -> list[str | None]:
@@ -102,11 +100,10 @@ def _keys(parts: Sequence[Part], name: str, raw: Sequence[object]) -> list[str |
 
 def _cells(opening: str, values: Sequence[Markup | None], keys: Sequence[str | None]) -> list[str]:
     """The cells of a column."""
-    shown = [_ABSENT if value is None else value for value in values]
     if not keys:
-        return [f"{opening}>{value}</td>" for value in shown]
+        return [f"{opening}>{value or _ABSENT}</td>" for value in values]
     marks = ["" if key is None else f' data-sort="{key}"' for key in keys]
-    return [f"{opening}{mark}>{value}</td>" for mark, value in zip(marks, shown, strict=True)]
+    return [f"{opening}{mark}>{value or _ABSENT}</td>" for mark, value in zip(marks, values, strict=True)]
 
 
 def _class(kind: str) -> str:
@@ -115,12 +112,12 @@ def _class(kind: str) -> str:
 
 def _rows(marks: Sequence[str], columns: list[list[str]]) -> Markup:
     opened = [f'<tr id="{safe(mark)}">' if mark else "<tr>" for mark in marks]
-    return Markup("\n".join("".join(row) + "</tr>" for row in zip(opened, *columns, strict=True)))  # noqa: S704
+    return joined("\n", ["".join(row) + "</tr>" for row in zip(opened, *columns, strict=True)])
 
 
 def _filled(parts: Sequence[Part]) -> frozenset[str]:
     """The fields that may have a value in some part."""
-    return _defaulted(type(parts[0])).union(*(part.model_fields_set for part in parts))
+    return _defaulted(type(parts[0])).union(*[part.model_fields_set for part in parts])
 
 
 @cache
@@ -128,21 +125,6 @@ def _defaulted(kind: type[Part]) -> frozenset[str]:
     """The fields that have a value even where none is given."""
     fields = kind.model_fields.items()
     return frozenset(name for name, info in fields if info.default_factory or info.default not in (None, ()))
-
-
-def _shown(writer: Writer, raw: Sequence[object], field: Field | None) -> list[Markup | None]:
-    """A column's values as markup, each of those that repeat made once."""
-    made: dict[tuple[type, object], Markup | None] = {}
-    shown: list[Markup | None] = []
-    for value in raw:
-        if isinstance(value, _REPEATED):
-            key = (type(value), value)
-            if key not in made:
-                made[key] = writer.value(value, field)
-            shown.append(made[key])
-        else:
-            shown.append(writer.value(value, field))
-    return shown
 
 
 def _column(named: str | Column | None, field: Field | None, raw: Sequence[object]) -> Column:
