@@ -20,6 +20,7 @@ from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gat
 from dossier.pages.glance import glance
 from dossier.pages.markup import figure, html, joined, moment, permalink, quiet
 from dossier.pages.outside import Became, Mention, Outside, outside
+from dossier.pages.pictures.tracks import differences, rates
 from dossier.pages.places import Page, page_of
 from dossier.pages.populations import misses, population_groups
 from dossier.pages.prose import plain
@@ -123,6 +124,8 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
         "groups": population_groups(writer, finding),
         "missed": [(p, misses(writer, p)) for p in finding.populations if p.misses],
         "glance": glance(writer, finding),
+        "rates": rates(finding),
+        "differences": differences(finding, writer.compared) if finding.comparisons else "",
         "measurements": measurement_grid(writer, finding),
         "comparisons": comparison_grid(writer, finding),
         "gates": gate_grid(writer, finding, known),

@@ -6,6 +6,7 @@ them changes. What later findings and decisions make of it is added by the dossi
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -25,6 +26,7 @@ from dossier.model.workload import Excluded, Population
 from dossier.pages.context import Site, View
 from dossier.pages.lanes import cited, label, show
 from dossier.pages.markup import html, joined
+from dossier.pages.pictures.points import points_of
 
 UNCLASSED = "unclassed"
 _IN_SUMMARY = 4
@@ -88,8 +90,8 @@ class Approval:
 def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]:
     """Section -> markup of one finding, as seen from a dossier page.
 
-    Keys: `review`, `comparisons`, `failures`, `limits`, `discrepancies`, `evidence:<class>` and `decision:<id>`; a
-    section to which the finding gives nothing is left out.
+    Keys: `review`, `comparisons`, `failures`, `limits`, `discrepancies`, `evidence:<class>` and `decision:<id>`, and
+    `points`, which is JSON: what the pictures draw of it. A section to which the finding gives nothing is left out.
     """
     finding = site.catalog.finding(finding_id)
     if finding is None:
@@ -114,6 +116,8 @@ def dossier_fragments(site: Site, view: View, finding_id: str) -> dict[str, str]
         found[f"decision:{decision.id}"] = macros.decision(
             view, finding, decision, approval(view, decision, finding), named, _exception(view, decision, finding)
         )
+    if drawn := points_of(finding):
+        found["points"] = json.dumps(drawn)
     return {name: text for name, markup in found.items() if (text := str(markup).strip())}
 
 

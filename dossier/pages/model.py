@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -20,6 +21,8 @@ from dossier.pages.context import LaneRole, Site, View
 from dossier.pages.fields import Pairs, Writer
 from dossier.pages.fragments import UNCLASSED, dossier_fragments
 from dossier.pages.lanes import Snapshot, as_of, decided, in_short, lane_title, show, snapshots
+from dossier.pages.pictures.curves import pictures
+from dossier.pages.pictures.lanelines import timeline
 from dossier.pages.places import Page, page_of
 from dossier.pages.runrows import run_table, runs
 from dossier.pages.shell import SearchEntry
@@ -125,6 +128,8 @@ def model_page(site: Site, model_id: str, fragments: Fragments) -> Page:
         runs=found,
         history=run_table(view, found, "Dated findings", but="Models", ids="run-"),
         open=_OPEN,
+        timeline=timeline(view, subject),
+        curves=_curves(view, pieces),
     )
     return Page(path, "Models", subject.name, words, body, tuple(_search(site, path, subject)))
 
@@ -146,6 +151,12 @@ def _search(site: Site, path: str, subject: Subject) -> Iterator[SearchEntry]:
         yield SearchEntry(
             f"{path}#lane-{snapshot.lane.id}", f"{subject.name}: {snapshot.lane.title}", f"Current: {current}"
         )
+
+
+def _curves(view: View, pieces: Mapping[str, Mapping[str, Markup]]) -> Markup:
+    """The pictures of all findings' figures, newest finding first."""
+    points = [point for found in pieces.values() if "points" in found for point in json.loads(str(found["points"]))]
+    return pictures(view, points, dict.fromkeys(view.site.catalog.withdrawn, "withdrawn"))
 
 
 def lane_view(view: View, snapshot: Snapshot, pieces: Mapping[str, Mapping[str, Markup]]) -> LaneView:

@@ -390,7 +390,7 @@
     for (const region of document.querySelectorAll(".dx-table")) {
       const table = region.querySelector("table");
       if (!table?.tHead || table.tBodies.length !== 1 || table.tBodies[0].rows.length < TOOLS_FROM) continue;
-      if (table.querySelector("[colspan], [rowspan]")) continue;
+      if (table.querySelector("[colspan], [rowspan]") || table.classList.contains("dx-tracks")) continue;
       const grid = new Grid(region);
       const root = region.closest("[data-explore]");
       if (root) new Explorer(root, grid);
