@@ -20,7 +20,7 @@ from dossier.model.vocabulary import Completion, Verdict
 from dossier.runner.display import estimate_table, result_table, watching
 from dossier.runner.engine import Run
 from dossier.runner.journal import Journal
-from dossier.runner.plan import Plan, api_key, estimate, load_plan, read_plan
+from dossier.runner.plan import Plan, api_key, around, estimate, load_plan, read_plan
 from dossier.runner.scrub import Scrub
 from dossier.runner.state import State, require_same_plan, state_of
 
@@ -99,9 +99,18 @@ def _free(name: str, evidence: Path) -> bool:
 
 def _dry(plan: Plan) -> None:
     console = Console()
-    console.print(estimate_table(estimate(plan)))
+    populations, beside = estimate(plan), around(plan)
+    console.print(estimate_table(populations, beside))
     bounds = plan.bounds
-    click.echo(f"Bounded at {bounds.requests:,} requests, {bounds.tokens:,} tokens and {bounds.seconds:,} s a session.")
+    money = f", {bounds.money:f} in money" if bounds.money is not None else ""
+    click.echo(
+        f"Bounded at {bounds.requests:,} requests (readings of server metrics apart), {bounds.tokens:,} tokens{money} "
+        f"and {bounds.seconds:,} s a session."
+    )
+    if bounds.price is not None:
+        dearest = max(bounds.price.prompt, bounds.price.output)
+        most = sum(item.tokens for item in (*populations, *beside)) * dearest / 1_000_000
+        click.echo(f"At its price the tokens above cost {most:.4f} at most.")
     click.echo(f"Plan digest: {plan.digest}. Nothing was sent.")
 
 

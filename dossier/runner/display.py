@@ -114,16 +114,23 @@ def told(spec: Spec, sample: Sample) -> str:
     return f"{spec.id}: {sample.kind}{seen}{wanted}"
 
 
-def estimate_table(estimates: Sequence[Estimate]) -> Table:
-    """What every population costs at most."""
+def estimate_table(populations: Sequence[Estimate], around: Sequence[Estimate]) -> Table:
+    """What every population costs at most, and what is sent beside them."""
     table = Table("population", "probe", "requests", "tokens at most", "seconds at worst")
-    for item in estimates:
-        probe = str(getattr(item.spec, "probe", ""))
-        table.add_row(item.spec.id, probe, f"{item.requests:,}", f"{item.tokens:,}", f"{item.seconds:,.0f}")
+    for item in populations:
+        table.add_row(*_estimated(item))
     table.add_section()
-    totals = (sum(e.requests for e in estimates), sum(e.tokens for e in estimates))
-    table.add_row("all", "", *(f"{total:,}" for total in totals), f"{sum(e.seconds for e in estimates):,.0f}")
+    for item in around:
+        table.add_row(*_estimated(item))
+    table.add_section()
+    every = [*populations, *around]
+    totals = (sum(e.requests for e in every), sum(e.tokens for e in every), sum(e.seconds for e in every))
+    table.add_row(*_estimated(Estimate("all", "", *totals)))
     return table
+
+
+def _estimated(item: Estimate) -> tuple[str, ...]:
+    return item.what, item.probe, f"{item.requests:,}", f"{item.tokens:,}", f"{item.seconds:,.0f}"
 
 
 _FIGURES = (("ttft_any", "median", "TTFT"), ("decode_rate", "median", "decode"), ("throughput", "rate", "throughput"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import platform
 import signal
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -22,7 +23,7 @@ from dossier.runner.plan import Plan, api_key
 from dossier.runner.population import Onlooker, Runner, passes
 from dossier.runner.probes.base import Spec
 from dossier.runner.schedule import Schedule
-from dossier.runner.session import BoundReachedError, Budget, Session
+from dossier.runner.session import FREE, BoundReachedError, Budget, Price, Session
 from dossier.runner.state import SCHEMA, State, stamp
 from dossier.wire import dialect
 from dossier.wire.client import Client, Limits, connect
@@ -96,7 +97,10 @@ class Run:
 
     async def _all(self, client: Client) -> None:
         bounds = self.plan.bounds
-        budget = Budget(bounds.requests, bounds.tokens, float(bounds.seconds))
+        price = Price(float(bounds.price.prompt), float(bounds.price.output)) if bounds.price is not None else FREE
+        money = float(bounds.money) if bounds.money is not None else math.inf
+        budget = Budget(bounds.requests, bounds.tokens, float(bounds.seconds), money, price)
+        budget.spent_requests = dialect.LOOKS
         detection = dialect.detect(await dialect.observe(client))
         session = Session(client, self.plan.target.model, detection, budget, self.plan.digest)
         try:

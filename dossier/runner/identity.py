@@ -16,6 +16,8 @@ _STABLE = (
     "model", "owned_by", "context", "dialect", "version", "fingerprint", "template_sha256", "slots", "model_file",
     "model_revision", "reply_model",
 )  # fmt: skip
+MOST_REQUESTS = 3
+"""Requests that `identify` sends: the list of models, the server's own page where it has one, one token of chat."""
 
 
 async def identify(session: Session) -> dict[str, Any]:

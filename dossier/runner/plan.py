@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,17 +15,20 @@ from pydantic_core import PydanticCustomError
 from dossier.digest import digest_of
 from dossier.errors import Problem, UsageError
 from dossier.files import read_bytes
-from dossier.model.base import Count, Flag, Line, ModelId, Part, Prose, Record, Slug
+from dossier.model.base import Count, Figure, Flag, Line, ModelId, Part, Prose, Record, Slug
 from dossier.model.gate import Requirement, Test
 from dossier.model.hardware import Gpu, Host, Link, Resident
 from dossier.model.identity import Artifact, Quantization, Runtime
 from dossier.model.parse import problems_of
 from dossier.model.recipe import Speculation
 from dossier.model.vocabulary import Path as Way
+from dossier.runner.identity import MOST_REQUESTS
 from dossier.runner.probes import AnySpec, probe_of
 from dossier.runner.probes.base import Cost, Spec
 from dossier.runner.probes.cell import Cell
+from dossier.runner.servermetrics import MOST
 from dossier.source import read_document
+from dossier.wire.dialect import LOOKS
 
 
 def _variable(value: Any) -> Any:
@@ -45,6 +48,13 @@ class Target(Part):
     context_tokens: Count | None = Field(None, description="Served context; asked of the server where left out.")
 
 
+class Price(Part):
+    """What a million tokens cost, in any one currency."""
+
+    prompt: Figure
+    output: Figure
+
+
 class Bounds(Part):
     """Where the run stops by itself."""
 
@@ -53,6 +63,14 @@ class Bounds(Part):
     seconds: Annotated[Count, Field(ge=1)] = 3600
     request_seconds: Annotated[Count, Field(ge=1, le=86_400, description="Hard limit of one request.")] = 300
     idle_seconds: Annotated[Count, Field(ge=1, description="Longest silence inside a reply.")] = 120
+    money: Figure | None = Field(None, description="Most that may be spent, in the currency of `price`.")
+    price: Price | None = None
+
+    @model_validator(mode="after")
+    def _priced(self) -> Bounds:
+        if self.money is not None and self.price is None:
+            raise PydanticCustomError("plan/money", "a bound in `money` needs the `price` of prompt and output tokens")
+        return self
 
 
 class Declared(Part):
@@ -167,9 +185,10 @@ class Plan(Record):
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What one population costs at most: HTTP requests, tokens, and seconds if every request hangs to its limit."""
+    """What one part of a run costs at most: HTTP requests, tokens, and seconds if every request hangs to its limit."""
 
-    spec: Spec
+    what: str
+    probe: str
     requests: int
     tokens: int
     seconds: float
@@ -180,14 +199,28 @@ def estimate(plan: Plan) -> list[Estimate]:
     return [_estimate(spec, plan.bounds) for spec in plan.populations]
 
 
-def _estimate(spec: Spec, bounds: Bounds) -> Estimate:
+def around(plan: Plan) -> list[Estimate]:
+    """What is sent beside the populations: to know the server, to read its metrics, and to repeat what failed."""
+    requests = LOOKS + 2 * MOST_REQUESTS
+    found = [Estimate("before and after", "identity", requests, 200, requests * float(plan.bounds.request_seconds))]
+    timed = [spec for spec in plan.populations if probe_of(spec).timed]
+    if timed:
+        readings = MOST * sum(len(probe_of(spec).rounds(spec)) for spec in timed)
+        found.append(Estimate("beside timed ones", "server metrics", readings, 0, 0.0))
+    gated = {gate.subject for gate in plan.gates}
+    again = [_estimate(spec, plan.bounds) for spec in plan.populations if plan.repeat_failed and spec.id in gated]
+    return [*found, *(replace(item, what=f"{item.what}, repeated") for item in again)]
+
+
+def _estimate(spec: AnySpec, bounds: Bounds) -> Estimate:
     probe = probe_of(spec)
     each: Cost = probe.cost(spec)
     setup: Cost = probe.setup(spec)
     samples = spec.requests + spec.warmups
     waves = -(-samples // spec.concurrency) * each.requests + setup.requests
     tokens = samples * each.tokens + setup.tokens
-    return Estimate(spec, samples * each.requests + setup.requests, tokens, waves * float(bounds.request_seconds))
+    seconds = waves * float(bounds.request_seconds)
+    return Estimate(spec.id, spec.probe, samples * each.requests + setup.requests, tokens, seconds)
 
 
 def load_plan(path: Path) -> tuple[Plan | None, list[Problem]]:

@@ -135,6 +135,10 @@ class Detection:
         return HABITS[self.dialect]
 
 
+LOOKS = len(Place) - 1
+"""Requests that `observe` sends: the headers come with the list of models."""
+
+
 async def observe(client: Client) -> Observations:
     """Ask every place of the table once, with GET; none of them generates or changes anything."""
     texts: dict[Place, str] = {}

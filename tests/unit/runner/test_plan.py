@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
-from runner_support import plan, plan_text
+from runner_support import plan, plan_text, session
 
 from dossier.errors import UsageError
-from dossier.runner.plan import api_key, estimate, plan_of, read_plan
+from dossier.runner.identity import MOST_REQUESTS, identify
+from dossier.runner.plan import api_key, around, estimate, plan_of, read_plan
+from dossier.wire.client import Client
+from dossier.wire.dialect import LOOKS, Dialect, observe
 
 CELL = "{id: c4, probe: cell, prompt_tokens: 1000, output_tokens: 50, concurrency: 4, requests: 10, warmups: 2}"
 
@@ -86,3 +91,33 @@ def test_the_cost_of_a_population_is_known_beforehand():
 def test_a_continued_tool_call_is_two_requests():
     (cost,) = estimate(plan(populations=("{id: t, probe: tools, want: result, max_tokens: 100, requests: 3}",)))
     assert (cost.requests, cost.tokens) == (6, 3 * 2 * 600)
+
+
+def test_what_is_sent_beside_the_populations_is_counted():
+    """Recognising the server asks nine places, identifying it three things twice; metrics are read once a second."""
+    gate = "gates: [{id: g, subject: chat, require: all passed}]\nrepeat_failed: true"
+    look, metrics, again = around(plan(populations=("{id: chat, probe: chat}", CELL), more=gate))
+    assert (look.requests, metrics.requests) == (9 + 2 * 3, 600)
+    assert (again.what, again.requests, again.tokens) == ("chat, repeated", 1, 232)
+    assert len(around(plan())) == 1
+
+
+def test_no_more_is_sent_than_that(monkeypatch):
+    sent, send = [], Client.send
+    monkeypatch.setattr(
+        Client, "send", lambda client, request, *rest: sent.append(request) or send(client, request, *rest)
+    )
+
+    async def go():
+        async with session(dialect=Dialect.TGI) as here:
+            await observe(here.client)
+            looked = len(sent)
+            await identify(here)
+            return looked, len(sent) - looked
+
+    assert asyncio.run(go()) == (LOOKS, MOST_REQUESTS)
+
+
+def test_a_bound_in_money_needs_a_price():
+    _, problems = read_plan(plan_text().replace("requests: 2000", "requests: 2000, money: 5"), "plan.yaml")
+    assert ["plan/money" in str(problem) for problem in problems] == [True]

@@ -138,6 +138,8 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(tmp_path):
     result = go(tmp_path, "--dry-run")
     assert result.exit_code == 0, result.output
     assert "Nothing was sent" in result.output
+    assert "identity" in result.output
+    assert "server metrics" in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
 
 
@@ -167,7 +169,7 @@ def test_a_server_that_never_ends_cannot_hang_the_run(fault, tmp_path):
 
 def test_a_bound_ends_the_run_and_what_was_not_run_is_counted(server, tmp_path):
     text = plan_text(server.base_url, ("{id: chat, probe: chat, requests: 50}",)).replace(
-        "requests: 2000", "requests: 12"
+        "requests: 2000", "requests: 22"
     )
     (tmp_path / "plan.yaml").write_text(text)
     assert go(tmp_path).exit_code == 1
@@ -175,7 +177,20 @@ def test_a_bound_ends_the_run_and_what_was_not_run_is_counted(server, tmp_path):
     population = finding.populations[0]
     assert finding.completion == "aborted"
     assert population.completed + population.not_run == 50
-    assert 0 < population.completed < 12
+    assert 0 < population.completed < 22
+
+
+def test_a_bound_in_money_ends_the_run(server, tmp_path):
+    """Each reply costs 9 prompt and 32 output tokens: 9 + 64 in millionths, so the fifth or so is the last."""
+    more = "requests: 2000, money: 0.0004, price: {prompt: 1, output: 2}"
+    text = plan_text(server.base_url, ("{id: chat, probe: chat, requests: 50}",)).replace("requests: 2000", more)
+    (tmp_path / "plan.yaml").write_text(text)
+    dry = go(tmp_path, "--dry-run")
+    assert "0.0004 in money" in dry.output
+    assert go(tmp_path).exit_code == 1
+    finding = record((tmp_path / "run.jsonl").read_bytes()).finding
+    assert "bound of 0.0004 in money is reached" in finding.summary
+    assert 4 <= finding.populations[0].completed <= 6
 
 
 def test_a_journal_of_another_plan_is_not_gone_on_with(server, tmp_path):
@@ -250,7 +265,7 @@ def struck(folder, draw, *, while_asking):
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(200, marks=pytest.mark.live)])
-def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills, tmp_path, record_property):
+def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills, tmp_path):
     """Every kill hits a run that goes on; what was whole before it stands in the finished journal, once."""
     requests, draw = 30 * kills, random.Random(7)
     populations = (
@@ -266,7 +281,7 @@ def test_kills_at_random_moments_lose_no_completed_request_and_repeat_none(kills
     assert process.returncode == 0, errors.decode()
     assert [code for code, _, _ in blows] == [-signal.SIGKILL] * kills
     in_flight = sum(lost > 0 for _, lost, _ in blows)
-    record_property("kills that found requests in flight", in_flight)
+    print(f"{kills} kills hit a run that went on, {in_flight} of them with requests in flight")  # noqa: T201
     assert in_flight >= kills // 3
     done = samples(tmp_path / "run.jsonl")
     for _, _, earlier in blows:
