@@ -17,6 +17,7 @@ from dossier.runner.figure import kept
 from dossier.runner.findings import finding_record
 from dossier.runner.journal import Entry, JournalError, Reading, read_journal
 from dossier.runner.plan import Plan, plan_of
+from dossier.runner.results import results_of
 from dossier.runner.state import SCHEMA
 from dossier.runner.surroundings import hardware_record, identity_record, model_record, recipe_record
 from dossier.runner.told import Told
@@ -54,6 +55,10 @@ def record(data: bytes) -> Recorded:
     finding_id = f"{told.day}-{told.plan.id}"
     artifacts = _artifacts(told, data)
     listed = [_listed(name, content, what) for name, (content, what) in artifacts.items()]
+    for name, content, entry in results_of(told):
+        listed.append(entry)
+        if content is not None:
+            artifacts[name] = (content, entry["title"])
     if "journal.jsonl" not in artifacts:
         listed.append(_private(data))
     finding = finding_record(told, finding_id, recipe["id"], listed, dict(sorted(pins.items())))

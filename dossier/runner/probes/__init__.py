@@ -12,8 +12,10 @@ from dossier.runner.probes import (
     budgets,
     canary,
     cell,
+    client,
     controls,
     errors,
+    external,
     images,
     longtools,
     needle,
@@ -52,7 +54,9 @@ AnySpec = Annotated[
     | sessions.Sessions
     | suites.Suites
     | images.Images
-    | agent.Agent,
+    | agent.Agent
+    | client.Client
+    | external.External,
     Field(discriminator="probe"),
 ]
 
@@ -76,6 +80,8 @@ _MODULES = (
     suites,
     images,
     agent,
+    client,
+    external,
 )
 
 PROBES: dict[str, Probe[Any]] = {probe.name: probe for module in _MODULES for probe in module.PROBES}
