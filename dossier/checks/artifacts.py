@@ -86,8 +86,12 @@ def file_is_unchanged(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 @record_rule("artifacts/size", Finding)
 def size_is_bounded(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Readers fetch what is published: what is larger is kept private by digest, or elsewhere by address."""
-    sizes = {index: kept[1] for index, _, path in _local(finding) if (kept := catalog.kept(path)) is not None}
-    how = "publish an excerpt, or list it as `private` or by `url`"
+    sizes = {
+        index: kept[1]
+        for index, artifact, path in _local(finding)
+        if artifact.oversize is None and (kept := catalog.kept(path)) is not None
+    }
+    how = "publish an excerpt, list it as `private` or by `url`, or write `oversize: {because: ..., approved_by: ...}`"
     for index, size in sizes.items():
         if size > MAX_FILE:
             yield Wrong(("artifacts", index, "path"), f"{size} bytes, at most {MAX_FILE} are published; {how}")
@@ -101,7 +105,7 @@ def json_can_be_read(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A JSON file that no program can read is no raw evidence."""
     for index, artifact, path in _local(finding):
         suffix = path.rpartition(".")[2].lower()
-        data = _bytes(path, catalog)
+        data = _bytes(path, catalog, large=artifact.oversize is not None)
         if data is None or suffix not in {"json", "jsonl", "ndjson"}:
             continue
         for number, line in enumerate([data] if suffix == "json" else data.splitlines(), start=1):
@@ -114,19 +118,23 @@ def json_can_be_read(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
                 break
 
 
-def _bytes(path: str, catalog: Catalog) -> bytes | None:
+def _bytes(path: str, catalog: Catalog, *, large: bool) -> bytes | None:
+    """What the file holds; None where it is not there, or larger than is allowed, which is told for itself."""
     kept = catalog.kept(path)
-    return catalog.kept_bytes(path) if kept is not None and kept[1] <= MAX_FILE else None
+    return catalog.kept_bytes(path) if kept is not None and (large or kept[1] <= MAX_FILE) else None
 
 
 @record_rule("artifacts/figure", Finding)
 def figure_agrees(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A figure is bound to its artifact: what stands there has to be the figure, as rounded."""
-    paths = {artifact.id: path for _, artifact, path in _local(finding)}
+    paths = {artifact.id: (path, artifact.oversize is not None) for _, artifact, path in _local(finding)}
     for index, measurement in enumerate(finding.measurements):
         origin = measurement.origin
-        data = _bytes(paths.get(origin.artifact, ""), catalog) if origin is not None else None
-        if origin is None or data is None:
+        if origin is None or origin.artifact not in paths:
+            continue
+        path, large = paths[origin.artifact]
+        data = _bytes(path, catalog, large=large)
+        if data is None:
             continue
         try:
             kept = numbers_at(data, origin.pointer)

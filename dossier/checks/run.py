@@ -12,6 +12,7 @@ from dossier.checks import (  # noqa: F401  (they register)
     arithmetic,
     artifacts,
     claims,
+    counted,
     decisions,
     figures,
     identity,

@@ -29,6 +29,7 @@ FIELDS: Final[dict[str, str]] = {
     "reason": "Why.",
     "because": "Why.",
     "by": "Who; a role is enough.",
+    "approved_by": "Who allowed it; a role is enough.",
     "server_starts": "How many times the server was started.",
     "unit": "The unit, such as tok/s; nothing for a bare number.",
     "kind": "Which kind, of the list.",

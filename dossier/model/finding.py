@@ -65,6 +65,13 @@ class Boundary(Part):
     note: Prose | None = None
 
 
+class Oversize(Part):
+    """Why an artifact above the limit is published, and who allowed it."""
+
+    because: Prose
+    approved_by: Line
+
+
 class KeptFile(Part):
     """An artifact: a file in `artifacts/<finding-id>/`, a private one by digest, or an external one by URL."""
 
@@ -75,6 +82,7 @@ class KeptFile(Part):
     private: Prose | None = Field(None, description="Why the file is not published.")
     bytes: Count | None = None
     sha256: Sha256 | None = None
+    oversize: Oversize | None = Field(None, description="For a file above 1 MiB: why, and who allowed it.")
     media_type: Line | None = None
     note: Prose | None = None
 

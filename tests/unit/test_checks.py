@@ -195,13 +195,34 @@ def test_many_artifacts_of_one_finding_are_refused(root):
     assert found(root) == [("evidence/findings/2026-01-05-kept.yaml", "artifacts/size")]
 
 
-def kept_with(root, files):
+ALLOWED = ", oversize: {because: The whole journal, approved_by: the maintainer}"
+
+
+def test_an_exception_to_the_size_says_why_and_who_allowed_it(root):
+    kept_with(root, {"large.txt": b"some words\n" * (1 + (1 << 20) // 11)}, more=ALLOWED)
+    assert found(root) == []
+    finding = root / "findings/2026-01-05-kept.yaml"
+    finding.write_text(finding.read_text("utf-8").replace(", approved_by: the maintainer", ""), "utf-8")
+    assert found(root) == [("evidence/findings/2026-01-05-kept.yaml", "schema/missing")]
+
+
+def test_a_figure_in_a_large_file_that_was_allowed_is_looked_up_all_the_same(root):
+    data = b'{"rate": 83.08, "more": "%s"}' % (b"words " * 200_000)
+    kept_with(root, {"large.json": data}, more=ALLOWED)
+    finding = root / "findings/2026-01-05-kept.yaml"
+    figure = "{id: rate, metric: decode_rate, value: 84.08 tok/s, from: {artifact: flarge, pointer: /rate}}"
+    text = finding.read_text("utf-8").replace("measurements:\n", f"measurements:\n  - {figure}\n")
+    finding.write_text(text, "utf-8")
+    assert found(root) == [("evidence/findings/2026-01-05-kept.yaml", "artifacts/figure")]
+
+
+def kept_with(root, files, more=""):
     finding = root / "findings/2026-01-05-kept.yaml"
     lines = [finding.read_text(encoding="utf-8").rstrip()]
     for name, data in files.items():
         write(root, f"artifacts/2026-01-05-kept/{name}", data)
         digest = hashlib.sha256(data).hexdigest()
-        lines.append(f"  - {{id: f{name.split('.')[0]}, path: {name}, bytes: {len(data)}, sha256: {digest}}}")
+        lines.append(f"  - {{id: f{name.split('.')[0]}, path: {name}, bytes: {len(data)}, sha256: {digest}{more}}}")
     finding.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
