@@ -10,7 +10,6 @@ import re
 import pytest
 from rule_cases import EVIDENCE, check_text, expected
 
-
 CLAIMS = EVIDENCE / "invalid" / "claims"
 C = {
     "C1 no percentile under its least n": ["percentile", "interval"],
