@@ -9,16 +9,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import httptools
 
 from dossier.runner.session import BoundReachedError, Session
 from dossier.wire.client import Request
 from dossier.wire.errors import WireError
-from dossier.wire.events import usage_of
+from dossier.wire.events import Usage, usage_of
 from dossier.wire.receive import Body
 from dossier.wire.trace import Trace
 
@@ -98,17 +99,9 @@ class Relay:
             return 429, "application/json", _CUT
         except WireError:
             return 502, "application/json", _CUT.replace(b"503", b"502")
-        self._count(bytes(receiver.data))
+        if body:
+            self.session.budget.used(_usage(bytes(receiver.data)), _json(body))
         return trace.status or 502, trace.headers.get("content-type", "application/json"), bytes(receiver.data)
-
-    def _count(self, data: bytes) -> None:
-        """Take what a reply says it used from the run's budget."""
-        for line in [data, *data.splitlines()[-6:]]:
-            with contextlib.suppress(ValueError, AttributeError):
-                usage = usage_of(json.loads(line.removeprefix(b"data:")).get("usage"))
-                if usage is not None:
-                    self.session.budget.used(usage)
-                    return
 
 
 @dataclass(slots=True)
@@ -143,8 +136,19 @@ async def _request(reader: asyncio.StreamReader) -> _Came | None:
 
 
 def _model(body: bytes) -> str | None:
-    try:
-        name = json.loads(body).get("model")
-    except (ValueError, AttributeError, RecursionError):
-        return None
+    name = _json(body).get("model")
     return name if isinstance(name, str) else None
+
+
+def _usage(data: bytes) -> Usage | None:
+    """What a reply says it used: one JSON object, or one of the last events of a stream."""
+    found = (_json(line.removeprefix(b"data:")).get("usage") for line in (data, *data.splitlines()[-6:]))
+    return next((usage for item in found if item and (usage := usage_of(item)) is not None), None)
+
+
+def _json(data: bytes) -> Mapping[str, Any]:
+    try:
+        read = json.loads(data)
+    except (ValueError, RecursionError):
+        return {}
+    return read if isinstance(read, dict) else {}
