@@ -7,7 +7,7 @@ import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,7 @@ from dossier.pages.article import as_markdown
 from dossier.pages.context import Site
 from dossier.pages.environment import environment
 from dossier.pages.exports.derived import derived_files
-from dossier.pages.places import Page
+from dossier.pages.places import Derived, Page
 from dossier.pages.plan import Keys, Planned, plan, stamp
 from dossier.pages.shell import SearchEntry, Shells, build_shells
 from dossier.pages.shellbuild import write_mkdocs_tree
@@ -161,20 +161,26 @@ def _fill(
     for done, page in enumerate(planned):
         if tree.stands(_file(page.path), page.key + shell_key) and page.key in known:
             search += _restored(known[page.key])
-            continue
-        progress("rendering", done, len(planned))
-        result = _make(page, shells, tree, page.key + shell_key)
-        search += result.search
-        fresh[page.key] = json.dumps([[e.location, e.title, e.text] for e in result.search]).encode()
-        made += 1
+        else:
+            progress("rendering", done, len(planned))
+            result = _make(page, shells, tree, page.key + shell_key)
+            search += result.search
+            fresh[page.key] = json.dumps([[e.location, e.title, e.text] for e in result.search]).encode()
+            made += 1
+        _write_missing(tree, page.beside)
     cache.put_many(_SEARCH, fresh)
-    for file in derived_files(site, keys, shells.site_url):
-        if not tree.stands(file.path, file.key):
-            tree.write(file.path, file.key, file.make())
+    _write_missing(tree, derived_files(site, keys, shells.site_url))
     _other_files(catalog, shells, tree, [page.path for page in planned], search)
     if len({page.path for page in planned}) != len(planned):
         raise RenderError("two pages have one path")
     return len(planned), made
+
+
+def _write_missing(tree: Tree, files: Iterable[Derived]) -> None:
+    """Make the files that are not there from what they are made from now."""
+    for file in files:
+        if not tree.stands(file.path, file.key):
+            tree.write(file.path, file.key, file.make())
 
 
 def _restored(data: bytes) -> Iterator[SearchEntry]:

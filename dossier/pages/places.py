@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from dossier.pages.shell import SearchEntry
@@ -26,6 +27,15 @@ class Page:
     description: str
     body: str
     search: tuple[SearchEntry, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A file of the site that is no page: to be made, or to be left as it is."""
+
+    path: str
+    key: str
+    make: Callable[[], bytes]
 
 
 def page_of(folder: str, id_: str) -> str:

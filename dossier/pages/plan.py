@@ -21,6 +21,7 @@ from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
 from dossier.pages.difference import difference_page, pairs
 from dossier.pages.environment import template_folders
+from dossier.pages.exports.api import record_file
 from dossier.pages.exports.feeds import channels
 from dossier.pages.finding import finding_page, outside
 from dossier.pages.hardware import hardware_index, hardware_page
@@ -30,7 +31,7 @@ from dossier.pages.methodology import methodology_page
 from dossier.pages.model import dossier_fragments, model_page, models_index
 from dossier.pages.news import PATH, news_page
 from dossier.pages.outside import index_of
-from dossier.pages.places import Page, difference_path, page_of
+from dossier.pages.places import Derived, Page, difference_path, page_of
 from dossier.pages.recipe import recipe_index, recipe_page
 from dossier.pages.rules import described_rules, rule_page, rule_path
 from dossier.stamp import code_stamp
@@ -41,11 +42,12 @@ _NEWEST = 30
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A page to be made, or to be left as it is."""
+    """A page to be made, or to be left as it is, and the files that are made from the same record."""
 
     path: str
     key: str
     make: Callable[[], Page]
+    beside: tuple[Derived, ...] = ()
 
 
 @dataclass
@@ -170,7 +172,8 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         yield Planned(rule_path(doc.id), keys.of(doc.id), partial(rule_page, site, doc.id))
     for summary in catalog.dated:
         key = keys.of("finding", keys.records["findings", summary.id], repr(outside(site, summary.id)))
-        yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id))
+        beside = (record_file(site, keys.of, "findings", summary.id),)
+        yield Planned(page_of("findings", summary.id), key, partial(finding_page, site, summary.id), beside)
     for pair in pairs(site):
         sides = [keys.records[pair.folder, id_] for id_ in (pair.before, pair.after)]
         path = difference_path(pair.folder, pair.before, pair.after)
@@ -178,12 +181,14 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     for folder, one in (("recipes", recipe_page), ("identities", identity_page), ("hardware", hardware_page)):
         for id_ in catalog.ids(folder):
             key = keys.of(folder, keys.records[folder, id_], keys.recipes, keys.around(folder, id_))
-            yield Planned(page_of(folder, id_), key, partial(one, site, id_))
+            beside = (record_file(site, keys.of, folder, id_),)
+            yield Planned(page_of(folder, id_), key, partial(one, site, id_), beside)
     for id_ in catalog.ids("models"):
         ids = [s.id for s in catalog.dated if id_ in s.models]
         shown = [(keys.records["findings", i], repr(outside(site, i))) for i in ids]
         key = keys.of("model", keys.records["models", id_], keys.recipes, shown, repr(site.newest))
-        yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_, ids))
+        beside = (record_file(site, keys.of, "models", id_),)
+        yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_, ids), beside)
 
 
 def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str, ids: list[str]) -> Page:

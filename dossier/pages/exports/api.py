@@ -15,7 +15,7 @@ from dossier.errors import RenderError
 from dossier.model.json_schema import DIALECT, KINDS, schema_of
 from dossier.pages.catalogue import of_year, years
 from dossier.pages.context import Site
-from dossier.pages.places import page_of
+from dossier.pages.places import Derived, page_of
 from dossier.pages.runrows import runs
 
 ROOT = "api/v1/"
@@ -45,6 +45,12 @@ def record_bytes(site: Site, folder: str, id_: str) -> bytes:
     if record is None:
         raise RenderError(f"{folder}/{id_}: there is no such record")
     return canonical(record.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
+
+def record_file(site: Site, key: Callable[..., str], folder: str, id_: str) -> Derived:
+    """The file of a record, to be made while the record is at hand. `key` makes a key of parts."""
+    digest = site.catalog.entries[folder, id_].digest
+    return Derived(record_path(folder, id_), key("record", digest), partial(record_bytes, site, folder, id_))
 
 
 def year(site: Site, name: str, site_url: str) -> dict[str, Any]:

@@ -1,34 +1,25 @@
-"""Every file of the site that is no page, each with the key of what it is made from."""
+"""The files that stand beside no page, each with the key of what it is made from."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from dossier.pages.catalogue import of_year, years
 from dossier.pages.context import Site
 from dossier.pages.exports import api
 from dossier.pages.exports.feeds import Channel, atom, channels, json_feed
+from dossier.pages.places import Derived
 from dossier.pages.plan import Keys
-
-
-@dataclass(frozen=True, slots=True)
-class Derived:
-    """A file to be made, or to be left as it is."""
-
-    path: str
-    key: str
-    make: Callable[[], bytes]
 
 
 def derived_files(site: Site, keys: Keys, site_url: str) -> Iterator[Derived]:
     """All of them, in a fixed order."""
     catalog = site.catalog
-    for (folder, id_), entry in catalog.entries.items():
-        path = api.record_path(folder, id_)
-        yield Derived(path, keys.of("record", entry.digest), partial(api.record_bytes, site, folder, id_))
+    for folder, id_ in catalog.entries:
+        if folder == "metrics":  # all other records have a page of their own
+            yield api.record_file(site, keys.of, folder, id_)
     for year in years(site):
         found = of_year(site, year.name)
         key = keys.of("api-year", site_url, keys.rows(found), [(s.id, s.digest) for s in found])

@@ -87,9 +87,12 @@ def _decisions(site: Site, model: str, lane: str) -> Iterator[Entry]:
 
 
 def _plain(site: Site, entry: Entry) -> str:
-    """What the finding says in short, as plain text."""
-    finding = site.catalog.finding(entry.finding)
-    return site.view("").plain(finding.summary, finding) if finding is not None else ""
+    """What the finding says in short, as plain text; it stands in several feeds and is made once."""
+    held: dict[str, str] = vars(site).setdefault("_said", {})
+    if entry.finding not in held:
+        finding = site.catalog.finding(entry.finding)
+        held[entry.finding] = site.view("").plain(finding.summary, finding) if finding is not None else ""
+    return held[entry.finding]
 
 
 def _id(entry: Entry) -> str:

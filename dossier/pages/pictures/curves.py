@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -36,14 +36,15 @@ class Line:
     at: int
 
 
-def pictures(view: View, points: Sequence[Mapping[str, Any]], gone: Mapping[str, str]) -> Markup:
+def pictures(view: View, points: Iterable[Sequence[Any]], gone: Mapping[str, str]) -> Markup:
     """One picture a metric that two points or more can be drawn of.
 
-    `points` are those of `points_of`, newest finding first; `gone` gives, by finding id, why nothing of it is drawn.
+    `points` are those of `points_of` as they come out of JSON, newest finding first; `gone` gives, by finding id, why
+    nothing of it is drawn.
     """
     by_metric: dict[str, list[Point]] = {}
     for data in points:
-        point = Point(**data)
+        point = Point(*data)
         by_metric.setdefault(point.metric, []).append(point)
     order = AGAINST_CONTEXT + AGAINST_CONCURRENCY
     return joined("\n", [_picture(view, name, by_metric[name], gone) for name in order if name in by_metric])

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from decimal import Decimal
-from typing import Any
+from typing import NamedTuple
 
 from dossier.derive.deltas import in_unit
 from dossier.derive.items import display, known
@@ -20,6 +19,7 @@ from dossier.stats import least_n
 
 AGAINST_CONTEXT = ("decode_rate", "ttft_visible", "ttft_any", "ttft_unstated")
 AGAINST_CONCURRENCY = ("throughput", "request_throughput", "goodput")
+_METRICS = frozenset(AGAINST_CONTEXT + AGAINST_CONCURRENCY)
 _QUANTILES = {Statistic.P90: 90, Statistic.P95: 95, Statistic.P99: 99}
 _DRAWN = frozenset(
     {*_QUANTILES, Statistic.MEDIAN, Statistic.POOLED, Statistic.MEAN, Statistic.RATE, Statistic.SINGLE,
@@ -27,8 +27,7 @@ _DRAWN = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Point:
+class Point(NamedTuple):
     """A figure with where it stands. `why` says why it is not drawn; `series` is what points are joined within."""
 
     metric: str
@@ -49,24 +48,22 @@ class Point:
     why: str
 
 
-def points_of(finding: Finding) -> list[dict[str, Any]]:
-    """The points of a finding as plain data."""
+def points_of(finding: Finding) -> list[Point]:
+    """The points of a finding; as JSON each is a list of its fields in order."""
+    wanted = [m for m in finding.measurements if m.metric in _METRICS and m.statistic in _DRAWN and m.population]
+    if not wanted:
+        return []
     populations = {p.id: p for p in finding.populations}
-    found: list[dict[str, Any]] = []
-    for measurement in finding.measurements:
-        population = populations.get(measurement.population or "")
-        if population is not None:
-            found += [asdict(point) for point in _points(finding, measurement, population)]
-    return found
+    return [p for m in wanted if m.population in populations for p in _points(finding, m, populations[m.population])]
 
 
 def _points(finding: Finding, m: Measurement, p: Population) -> Iterator[Point]:
-    if m.statistic not in _DRAWN or not isinstance(m.value, Quantity):
+    if not isinstance(m.value, Quantity):
         return
     place = _context(p) if m.metric in AGAINST_CONTEXT else _concurrency(p)
     metric = METRICS.get(m.metric)
     value = in_unit(m.value, metric.unit, metric) if metric is not None else None
-    if value is None or place is None or m.metric not in AGAINST_CONTEXT + AGAINST_CONCURRENCY:
+    if value is None or place is None:
         return
     x, at, nominal = place
     interval = m.interval if m.value.unit == (metric.unit if metric is not None else "") else None
