@@ -8,8 +8,18 @@ from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskID,
+    TextColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
+from rich.text import Text
 
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
@@ -92,6 +102,14 @@ class Live:
             self._now = None
 
 
+class Rate(ProgressColumn):
+    """Samples a second."""
+
+    def render(self, task: Task) -> Text:
+        """The rate of late; empty before there is one."""
+        return Text(f"{task.speed:.1f}/s" if task.speed else "")
+
+
 @contextmanager
 def watching(plan: Plan, console: Console) -> Iterator[Watcher]:
     """The view that fits the console, for as long as the run goes."""
@@ -99,7 +117,7 @@ def watching(plan: Plan, console: Console) -> Iterator[Watcher]:
         yield Lines(console)
         return
     columns = (
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), Rate(),
         TextColumn("[red]{task.fields[wrong]}"), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=console, refresh_per_second=4) as progress:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
 from dossier.redact import redact
 
 MARK = "[redacted secret]"
+QUOTED = "[quoted prompt]"
 _SHORTEST_LEAK = 8
+_SHORTEST_QUOTE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,18 @@ class Scrub:
         if isinstance(value, list | tuple):
             return [self.data(item) if isinstance(item, str | dict | list | tuple) else item for item in value]
         return value
+
+
+def unquoted(text: str, prompt: str) -> str:
+    """The text without what it quotes of a prompt: every stretch of 16 characters that stands in both, and longer."""
+    plain = " ".join(prompt.split())
+    size = min(_SHORTEST_QUOTE, max(1, len(plain)))
+    quoted = bytearray(len(text))
+    for start in range(len(text) - size + 1):
+        if text[start : start + size] in plain:
+            quoted[start : start + size] = b"\1" * size
+    runs = groupby(zip(text, quoted, strict=True), key=lambda pair: pair[1])
+    return "".join(QUOTED if is_quote else "".join(char for char, _ in run) for is_quote, run in runs)
 
 
 def _spellings(secret: str) -> set[str]:

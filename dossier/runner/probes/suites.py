@@ -20,8 +20,9 @@ from dossier.runner.journal import Entry
 from dossier.runner.outcome import Outcome
 from dossier.runner.probes.base import Cost, Probe, Reply, Sample, Spec, Thinking, failed, missed, passed, switched
 from dossier.runner.sandbox import code_of, run_tests
+from dossier.runner.scrub import unquoted
 from dossier.runner.session import Session
-from dossier.runner.suite import Check, load, schema_of
+from dossier.runner.suite import Check, load, schema_of, shipped
 
 _PROMPT_TOKENS = 400
 _LETTER = re.compile(r"\(?([A-H])\)?[.)]?")
@@ -67,8 +68,14 @@ async def ask_suite(session: Session, spec: Suites, index: int) -> Sample:
     suite, _ = load(spec.suite, spec.sha256)
     item = suite.items[index % len(suite.items)]
     body = session.body(item.prompt, item.max_tokens + spec.reserve, **switched(spec.thinking))
-    reply = await session.stream(body)
-    return await judge(reply, item.id, item.check)
+    sample = await judge(await session.stream(body), item.id, item.check)
+    return sample if spec.suite in shipped() else _private(sample, item.prompt)
+
+
+def _private(sample: Sample, prompt: str) -> Sample:
+    """The operator's own prompts are published nowhere, not even where a reply or an error quotes them."""
+    text, observed = (unquoted(said, prompt) if said else said for said in (sample.text, sample.observed))
+    return replace(sample, text=text, observed=observed)
 
 
 async def judge(reply: Reply, item: str, check: Check) -> Sample:
