@@ -10,47 +10,50 @@ from __future__ import annotations
 import json
 import re
 
-_PRE = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
-_BLANK_LINE = re.compile(r"(?<=\n)( +)(?=\n)")
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_PRE = re.compile(rb"(<pre\b.*?</pre>)", re.DOTALL)
+_BLANK_LINE = re.compile(rb"(?<=\n)( +)(?=\n)")
+_CONTROLS = bytes({*range(0x20)} - {0x09, 0x0A, 0x0D})
+_CONTROL = re.compile(b"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def article(body: str) -> str:
-    """Enclose the rendered body of a page, in its final form.
+def article(body: str) -> bytes:
+    """Enclose the rendered body of a page, in its final form, which is UTF-8.
 
     Line breaks and indentation between tags are made one line break each; inside `<pre>` nothing visible changes.
     """
-    # A Markup would escape what is put into it.
-    text = str(body).replace("\r\n", "\n").replace("\r", "\n")
-    text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+    text = body.encode()
+    if b"\r" in text:
+        text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if len(text.translate(None, _CONTROLS)) != len(text):
+        text = _CONTROL.sub("\N{REPLACEMENT CHARACTER}".encode(), text)
     # Only an attribute of a search directive looks like this, and no page has one.
-    text = text.replace("data-search-", "data&#45;search-")
-    parts = _PRE.split(text)
+    text = text.replace(b"data-search-", b"data&#45;search-")
+    parts = _PRE.split(text) if b"<pre" in text else [text]
     parts[::2] = [_tight(part) for part in parts[::2]]
     parts[1::2] = [_keep_blanks(part) for part in parts[1::2]]
-    return f'<div class="dx" id="content" tabindex="-1">\n{"".join(parts).strip()}\n</div>'
+    return b'<div class="dx" id="content" tabindex="-1">\n%b\n</div>' % b"".join(parts).strip()
 
 
-def _tight(text: str) -> str:
+def _tight(text: bytes) -> bytes:
     """Lines without the blanks around them, and no empty line; faster than a pattern that tries every blank."""
-    first, *lines = text.replace("\t", " ").split("\n")
+    first, *lines = text.replace(b"\t", b" ").split(b"\n")
     if not lines:
         return first
-    between = [line for line in map(str.strip, lines[:-1]) if line]
-    return "\n".join([first.rstrip(), *between, lines[-1].lstrip()])
+    between = [line for line in map(bytes.strip, lines[:-1]) if line]
+    return b"\n".join([first.rstrip(), *between, lines[-1].lstrip()])
 
 
-def as_markdown(section: str, title: str, description: str, body: str) -> str:
+def as_markdown(section: str, title: str, description: str, body: str) -> bytes:
     """A page as a Markdown file that plain mkdocs turns into a page with the same article."""
     # JSON strings are YAML strings too, once nothing outside ASCII needs a surrogate pair.
     head = {"title": _line(title), "description": _line(description), "section": section}
     lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in head.items()]
-    return "\n".join(["---", *lines, "hide: [navigation, toc]", "---", "", article(body), ""])
+    return "\n".join(["---", *lines, "hide: [navigation, toc]", "---", "", ""]).encode() + article(body) + b"\n"
 
 
-def _keep_blanks(pre: str) -> str:
-    pre = pre.replace("\t", "&#9;")
-    return _BLANK_LINE.sub(lambda blanks: "&#32;" * len(blanks[1]), pre)
+def _keep_blanks(pre: bytes) -> bytes:
+    pre = pre.replace(b"\t", b"&#9;")
+    return _BLANK_LINE.sub(lambda blanks: b"&#32;" * len(blanks[1]), pre)
 
 
 def _line(text: str) -> str:

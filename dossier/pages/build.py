@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -25,8 +23,10 @@ from dossier.pages.plan import Keys, Planned, plan, stamp
 from dossier.pages.shell import SearchEntry, Shells, build_shells
 from dossier.pages.shellbuild import write_mkdocs_tree
 from dossier.pages.swap import swap
+from dossier.pages.tree import Tree, open_tree
 from dossier.stamp import code_stamp
 
+_STATE = "state.json"
 ARTIFACT_FILES = "artifacts/files"
 _SEARCH = f"search/{code_stamp()}"
 Progress = Callable[[str, int, int], None]
@@ -50,57 +50,6 @@ class Report:
         return not any(p.severity is Severity.ERROR for p in self.problems)
 
 
-@dataclass(slots=True)
-class Tree:
-    """The finished files below a work folder, kept between builds, and what each was made from.
-
-    `stamps` maps a path to [key, size, mtime_ns]: a file that somebody touched is made again.
-    """
-
-    root: Path
-    old: dict[str, list[object]]
-    stamps: dict[str, list[object]] = field(default_factory=dict)
-
-    def stands(self, name: str, key: str) -> bool:
-        """Is the file still the one that was made from this key? Then it is kept."""
-        known = self.old.get(name)
-        if known is None or known[0] != key or known[1:] != _stat(self.root / name):
-            return False
-        self.stamps[name] = known
-        return True
-
-    def write(self, name: str, key: str, data: bytes) -> None:
-        """Write a file in one step."""
-        file = self.root / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        fresh = file.with_name(f".{file.name}.new")
-        fresh.write_bytes(data)
-        fresh.replace(file)
-        self.stamps[name] = [key, *_stat(file)]
-
-    def sweep(self) -> int:
-        """Remove what nothing makes any more; returns the bytes of all that stays."""
-        total = 0
-        for folder, _, names in os.walk(self.root, topdown=False):
-            for name in names:
-                file = Path(folder, name)
-                if file.relative_to(self.root).as_posix() in self.stamps:
-                    total += file.stat().st_size
-                else:
-                    file.unlink()
-            if not os.listdir(folder) and Path(folder) != self.root:  # noqa: PTH208  (cheaper than iterdir)
-                Path(folder).rmdir()
-        return total
-
-
-def _stat(file: Path) -> list[object]:
-    try:
-        found = file.stat(follow_symlinks=False)
-    except OSError:
-        return []
-    return [found.st_size, found.st_mtime_ns]
-
-
 def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: Progress) -> Report:
     """Build the site of a project. With errors in the evidence the site that stands is left as it is."""
     started = time.monotonic()
@@ -112,7 +61,7 @@ def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: 
     work = project / "build"
     try:
         shells = build_shells(project, work)
-        tree = _open_tree(work)
+        tree = open_tree(work / "pages", work / _STATE)
         report.pages, report.made = _fill(project, catalog, shells, tree, cache, progress)
         report.bytes = tree.sweep()
         _publish(tree, work, site_dir)
@@ -134,17 +83,6 @@ def render(project: Path, evidence: str, cache: Cache) -> Report:
     write_mkdocs_tree(project, project / "build", texts)
     report.pages = report.made = len(pages)
     return report
-
-
-def _open_tree(work: Path) -> Tree:
-    root, state = work / "pages", work / "state.json"
-    root.mkdir(parents=True, exist_ok=True)
-    try:
-        old = json.loads(state.read_text("utf-8"))
-    except (OSError, ValueError):
-        old = {}
-    # Until the new state is written nothing that a broken-off build leaves is taken for finished.
-    return Tree(root, old if isinstance(old, dict) else {})
 
 
 def _fill(
@@ -193,8 +131,8 @@ def _file(path: str) -> str:
 
 def _make(planned: Planned, shells: Shells, tree: Tree, key: str) -> Page:
     page = planned.make()
-    html = shells.fill(page.section, page.path, title=page.title, description=page.description, body=page.body)
-    tree.write(_file(page.path), key, html.encode("utf-8", "strict"))
+    data = shells.fill(page.section, page.path, title=page.title, description=page.description, body=page.body)
+    tree.write(_file(page.path), key, data)
     return page
 
 
@@ -202,7 +140,8 @@ def _other_files(catalog: Catalog, shells: Shells, tree: Tree, paths: list[str],
     sources = shells.static_files()
     sources |= {f"{ARTIFACT_FILES}/{name}": file for name, file in catalog.artifacts.items()}
     for name, file in sources.items():
-        key = "copy:" + ":".join(str(part) for part in _stat(file))
+        found = file.stat(follow_symlinks=False)
+        key = f"copy:{found.st_size}:{found.st_mtime_ns}"
         if not tree.stands(name, key):
             tree.write(name, key, file.read_bytes())
     texts = dict(shells.search_files(search))
@@ -213,19 +152,9 @@ def _other_files(catalog: Catalog, shells: Shells, tree: Tree, paths: list[str],
 
 
 def _publish(tree: Tree, work: Path, site_dir: Path) -> None:
-    """Put a copy of the tree, made of hard links where the file system allows, in the place of the old site."""
+    """Put the whole tree in the place of the old site."""
     with tempfile.TemporaryDirectory(dir=work, prefix="publish-") as stage:
         finished = Path(stage, "site")
-        shutil.copytree(tree.root, finished, copy_function=_link)
+        tree.copy_to(finished)
         swap(finished, site_dir)
-    state = work / "state.json"
-    fresh = state.with_name(".state.new")
-    fresh.write_text(json.dumps(tree.stamps), "utf-8")
-    fresh.replace(state)
-
-
-def _link(source: str, target: str) -> None:
-    try:
-        os.link(source, target, follow_symlinks=False)
-    except OSError:
-        shutil.copyfile(source, target)
+    tree.keep(work / _STATE)

@@ -67,23 +67,23 @@ class Shells:
     folder: Path
     site_url: str
     was_built: bool
-    _pages: Mapping[tuple[str, int], tuple[str, ...]]
+    _pages: Mapping[tuple[str, int], tuple[bytes, ...]]
 
-    def fill(self, section: str, path: str, *, title: str, description: str, body: str) -> str:
+    def fill(self, section: str, path: str, *, title: str, description: str, body: str) -> bytes:
         """A whole page. `path` is its place, such as `findings/x/` (the home page is empty), which gives the depth.
 
-        `title` and `description` are plain text; `body` is finished, trusted HTML.
+        `title` and `description` are plain text; `body` is finished, trusted HTML. The page is in UTF-8.
         """
         shell = self._pages.get((section, path.count("/")))
         if shell is None:
             raise RenderError(f"{path}: no page of section {section} lies so deep")
         values = {
-            "dossier-title-slot": html.escape(str(title)),
-            "dossier-description-slot": html.escape(str(description)),
-            '<div class="dossier-article-slot"></div>': article(body),
-            "canonical": html.escape(self.site_url + path),
+            b"dossier-title-slot": html.escape(str(title)).encode(),
+            b"dossier-description-slot": html.escape(str(description)).encode(),
+            b'<div class="dossier-article-slot"></div>': article(body),
+            b"canonical": html.escape(self.site_url + path).encode(),
         }
-        return "".join(values[part] if odd else part for odd, part in _numbered(shell))
+        return b"".join(values[part] if odd else part for odd, part in _numbered(shell))
 
     def static_files(self) -> dict[str, Path]:
         """Site path -> file for all that is finished: hand-written pages, styles, scripts, the 404 page."""
@@ -164,7 +164,7 @@ def _with_policy(page: str) -> str:
     return page.replace(_CHARSET, f"{_CHARSET}\n{policy}", 1)
 
 
-def _cut(path: Path) -> tuple[str, ...]:
+def _cut(path: Path) -> tuple[bytes, ...]:
     """A shell as literal text at even places and the name of a slot at odd ones."""
     page = path.read_text("utf-8")
     parts: list[str] = []
@@ -173,10 +173,10 @@ def _cut(path: Path) -> tuple[str, ...]:
         name = slot[0] if "dossier-" in slot[0] else "canonical"
         parts += [page[start : slot.start()], name]
         start = slot.end()
-    return (*parts, page[start:])
+    return tuple(part.encode() for part in (*parts, page[start:]))
 
 
-def _numbered(parts: tuple[str, ...]) -> Iterator[tuple[bool, str]]:
+def _numbered(parts: tuple[bytes, ...]) -> Iterator[tuple[bool, bytes]]:
     return ((bool(index % 2), part) for index, part in enumerate(parts))
 
 

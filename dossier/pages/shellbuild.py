@@ -30,13 +30,13 @@ _CHILD_CONFIG = (
 )
 
 
-def write_mkdocs_tree(project: Path, build: Path, pages: Mapping[str, str]) -> None:
+def write_mkdocs_tree(project: Path, build: Path, pages: Mapping[str, bytes]) -> None:
     """Write `docs/` and `theme/` under the build folder, as the project's mkdocs.yml expects them.
 
     `pages` maps the path of a page, such as `findings/x/`, to its Markdown (`as_markdown`). A file that did not
     change is not written again; a file that nothing makes any more is removed.
     """
-    derived = {markdown_name(path): text.encode() for path, text in pages.items()}
+    derived = {markdown_name(path): text for path, text in pages.items()}
     _sync(build / "docs", _documents(project, derived))
     _sync(build / "theme", _layered(project, "theme"))
 

@@ -34,7 +34,7 @@ def site(tmp_path_factory) -> Path:
     for section, path in (("Findings", PATH), ("Home", ""), ("Findings", "findings/")):
         texts[f"{path}index.html"] = shells.fill(
             section, path, title="Style guide " + HOSTILE, description=HOSTILE, body=style_guide_body()
-        )
+        ).decode()
     for name, text in texts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, "utf-8")

@@ -55,7 +55,7 @@ def shells(tmp_path_factory):
 
 
 def page(shells, section="Findings", path="findings/x/", body="<p>body</p>"):
-    return shells.fill(section, path, title="A & B", description='say "x"', body=body)
+    return shells.fill(section, path, title="A & B", description='say "x"', body=body).decode()
 
 
 def inner_article(html: str) -> str:
@@ -96,7 +96,7 @@ def test_a_page_deeper_than_any_shell_is_an_error(shells):
 
 
 def test_hostile_text_in_the_head_makes_no_element(shells):
-    html = shells.fill("Findings", "findings/x/", title=HOSTILE, description=HOSTILE, body="")
+    html = shells.fill("Findings", "findings/x/", title=HOSTILE, description=HOSTILE, body="").decode()
     assert "<img" not in html
     assert "{{7*7}} {% raw %}" in html
 
@@ -206,22 +206,22 @@ def test_plain_mkdocs_makes_the_same_article(tmp_path, shells):
     subprocess.run([sys.executable, "-m", "mkdocs", "build", "-q"], cwd=folder, env=env, check=True)
     plain = (folder / "build/mkdocs/findings/x/index.html").read_text()
     ours = page(shells, body=BODY)
-    assert inner_article(plain) == inner_article(ours) == article(BODY)
+    assert inner_article(plain) == inner_article(ours) == article(BODY).decode()
 
 
 def test_writing_the_markdown_tree_again_touches_nothing_and_removes_what_is_gone(tmp_path):
     folder = project(tmp_path / "p")
-    write_mkdocs_tree(folder, folder / "build", {"findings/x/": "x", "findings/y/": "y"})
+    write_mkdocs_tree(folder, folder / "build", {"findings/x/": b"x", "findings/y/": b"y"})
     kept = folder / "build/docs/findings/x.md"
     os.utime(kept, (1, 1))
-    write_mkdocs_tree(folder, folder / "build", {"findings/x/": "x"})
+    write_mkdocs_tree(folder, folder / "build", {"findings/x/": b"x"})
     assert kept.stat().st_mtime == 1
     assert not (folder / "build/docs/findings/y.md").exists()
     assert (folder / "build/theme/main.html").is_file()
 
 
 def test_excerpts_keep_their_blanks():
-    done = article("<pre>a\n  \n\tb  c</pre>")
+    done = article("<pre>a\n  \n\tb  c</pre>").decode()
     assert "<pre>a\n&#32;&#32;\n&#9;b  c</pre>" in done
 
 
