@@ -16,7 +16,7 @@ from dossier.runner.profiles import PROFILES, plan_text
 @click.command()
 @click.option("--base-url", required=True, help="Such as http://127.0.0.1:8000/v1.")
 @click.option("--model", help="The served name; needed only where several are served.")
-@click.option("--profile", type=click.Choice(PROFILES), default="smoke", show_default=True)
+@click.option("--profile", type=click.Choice(list(PROFILES)), default="smoke", show_default=True)
 @click.option("--subject", help="The id of the model record [default: made from the served name].")
 @click.option("--api-key-env", metavar="NAME", help="The environment variable that holds the API key.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="Where to write it [default: standard output].")
@@ -24,6 +24,10 @@ def plan(
     base_url: str, model: str | None, profile: str, subject: str | None, api_key_env: str | None, output: Path | None
 ) -> None:
     """Look at a server, without generating anything, and write a plan that fits it.
+
+    Profiles: smoke, minutes, what every server should pass; scout, up to an hour, every probe once or a few times;
+    deep, hours, to the configured context and under load; apc, a prefix cache; speculation, accepted drafts; soak,
+    thousands of requests and whether speed or memory drift.
 
     The plan is yours to edit: it is what `dossier run` does, complete, and its digest heads the journal.
     """

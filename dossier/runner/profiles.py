@@ -1,14 +1,28 @@
-"""Ready-made plans: smoke (minutes, what every server should pass), scout (every probe), deep (long and loaded)."""
+"""Ready-made plans. `PROFILES` says what each is for; its cost is what `dossier run PLAN --dry-run` counts.
+
+A plan names its profile with the SHA-256 of the populations and gates that were written from it: two servers with
+the same digest were asked the same. What is edited afterwards is told by the plan's own digest.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
+from dossier.digest import sha256_hex
+from dossier.runner import ladders
 from dossier.runner.look import Seen
 from dossier.wire.dialect import Dialect
 
-PROFILES = ("smoke", "scout", "deep")
+PROFILES = {
+    "smoke": "minutes: what every server should pass, and two small cells",
+    "scout": "up to an hour: every probe once or a few times, retrieval to 128K, three steps of concurrency",
+    "deep": "hours: retrieval to the configured context, strict turnover, suites three times, load to 32 at once, soak",
+    "apc": "a prefix cache: cold and again, and shared against unique prompts under load; two arms show what it gains",
+    "speculation": "ordinary tasks beside the engine's counters of drafts; a matched arm shows what it gains",
+    "soak": "one cell for thousands of requests, and whether speed or memory drift",
+}
+_ALONE = frozenset({"apc", "speculation", "soak"})
 _MARGIN = 64
 _LONG, _FEW = 32_768, 12
 _LARGEST_REFUSAL = 262_144
@@ -22,28 +36,32 @@ def slug_of(name: str) -> str:
 def plan_text(seen: Seen, profile: str, key_env: str | None, subject: str | None = None) -> str:
     """A commented plan for a server that was looked at."""
     subject = subject or slug_of(seen.model)
+    asked, gates = list(_populations(seen, profile)), list(_gates(profile))
+    made = f"From the profile {profile}, sha256:{sha256_hex(chr(10).join((*asked, *gates)).encode())}."
     return "\n".join(
         [
-            *_head(seen, profile, subject),
+            *_head(seen, profile, subject, made),
             *_target(seen, key_env),
             *_bounds(profile),
             "",
             "# Each is one population, run in this order. What a probe asks and does not show is published with it.",
             "populations:",
-            *(f"  {line}" if line.startswith("#") else f"  - {line}" for line in _populations(seen, profile)),
+            *(f"  {line}" if line.startswith("#") else f"  - {line}" for line in asked),
             "",
-            *_gates(profile),
+            *gates,
             "",
         ]
     )
 
 
-def _head(seen: Seen, profile: str, subject: str) -> Iterator[str]:
+def _head(seen: Seen, profile: str, subject: str, made: str) -> Iterator[str]:
     signs = ", ".join(seen.detection.evidence) or "no known sign"
-    yield f"# A {profile} run. `dossier run THIS --dry-run` says what it sends and costs; nothing is sent before that."
+    yield f"# {profile}: {PROFILES[profile]}."
+    yield "# `dossier run THIS --dry-run` says what it sends and costs; nothing is sent before that."
     yield f"# The server was taken for {seen.detection.dialect} by: {signs}."
     yield "schema: dossier/plan/v1"
     yield f"id: {subject}-{profile}"
+    yield f"notes: {_quoted(made)}"
     yield f"title: {_quoted(f'{profile.capitalize()} run of {seen.model}')}"
     yield f"subject: {subject}    # the model record that the finding belongs to"
     yield ""
@@ -67,15 +85,20 @@ def _target(seen: Seen, key_env: str | None) -> Iterator[str]:
 
 
 def _bounds(profile: str) -> Iterator[str]:
-    seconds, per_request = {"smoke": (900, 120), "scout": (3600, 300), "deep": (28_800, 1800)}[profile]
+    seconds, per_request, requests, tokens = {
+        "smoke": (900, 120, 5000, 20_000_000), "scout": (3600, 300, 5000, 20_000_000),
+    }.get(profile, (28_800, 1800, 50_000, 200_000_000))  # fmt: skip
     yield "# Where the run stops by itself, whatever happens."
-    yield f"bounds: {{requests: 5000, tokens: 20000000, seconds: {seconds}, request_seconds: {per_request}}}"
+    yield f"bounds: {{requests: {requests}, tokens: {tokens}, seconds: {seconds}, request_seconds: {per_request}}}"
 
 
 def _populations(seen: Seen, profile: str) -> Iterator[str]:
     yield "{id: health, probe: health, title: Ready and listed}"
     yield "{id: chat, probe: chat, title: Chat replies, requests: 3}"
     yield "{id: streaming, probe: streaming, title: Chat streams, requests: 3}"
+    if profile in _ALONE:
+        yield from _alone(seen, profile)
+        return
     yield "{id: choice, probe: structured, title: JSON schema with a closed choice, form: choice}"
     yield "{id: max-tokens, probe: controls, title: max_tokens, control: max_tokens}"
     yield "{id: bad-json, probe: errors, title: Broken JSON refused, wrong: json}"
@@ -83,7 +106,20 @@ def _populations(seen: Seen, profile: str) -> Iterator[str]:
         yield "{id: too-long, probe: errors, title: Prompt beyond the context refused, wrong: length}"
     if profile != "smoke":
         yield from _scout(seen)
+        yield from ladders.retrieval(profile, seen.context)
+        yield from ladders.turnover(profile)
+        yield from ladders.use(profile, seen.context)
     yield from _cells(seen, profile)
+
+
+def _alone(seen: Seen, profile: str) -> Iterator[str]:
+    match profile:
+        case "apc":
+            yield from ladders.apc(seen.context)
+        case "speculation":
+            yield from ladders.speculation()
+        case _:
+            yield ladders.soak(min(1024, (seen.context or 4096) // 2), 3000)
 
 
 def _scout(seen: Seen) -> Iterator[str]:
@@ -122,7 +158,10 @@ def _cells(seen: Seen, profile: str) -> Iterator[str]:
                 f"prompt_tokens: {size}, output_tokens: {output}, concurrency: {streams}, requests: {requests}, "
                 f"warmups: {streams}}}"
             )
+    if profile != "smoke":
+        yield ladders.steps(profile, sizes[0])
     if profile == "deep":
+        yield ladders.soak(sizes[0], 600)
         size, shared = sizes[0], sizes[0] * 3 // 4
         yield (
             f"{{id: shared, probe: cell, title: Shared prefix, prompt_tokens: {size}, output_tokens: {output}, "
@@ -139,8 +178,14 @@ def _gates(profile: str) -> Iterator[str]:
     yield "gates:"
     yield "  - {id: chat-passes, title: Every chat reply is whole, subject: chat, require: all passed}"
     yield "  - {id: streams-pass, title: Every stream is whole, subject: streaming, require: all passed}"
-    if profile != "smoke":
+    if profile in {"scout", "deep"}:
+        yield (
+            "  - {id: no-leak, title: No marker of another request, subject: canary-foreign_markers-total, "
+            "require: <= 0 replies}"
+        )
         yield "  - {id: tools-pass, title: Every tool call is right, subject: tools-auto, require: all passed}"
+    if profile == "deep":
+        yield "  - {id: strict-turnover, title: Strict turnover, subject: turnover, require: all passed}"
 
 
 def _quoted(text: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dossier.runner.ladders import ladder
 from dossier.runner.look import Seen
 from dossier.runner.plan import estimate, read_plan
 from dossier.runner.profiles import PROFILES, plan_text, slug_of
@@ -22,6 +23,23 @@ def test_a_profile_is_a_valid_plan(profile, dialect, context):
     room = context or 4096
     assert all(cell.prompt_tokens + cell.output_tokens < room for cell in plan.cells)
     assert sum(cost.tokens for cost in estimate(plan)) < plan.bounds.tokens
+
+
+def test_a_plan_names_its_profile_by_what_was_written_from_it():
+    """Another context makes other populations; another address or model does not."""
+    seen = [Seen(f"https://{host}.example/v1", host, context, Detection(Dialect.VLLM, (), None))
+            for host, context in (("a", 4096), ("b", 4096), ("c", 40_960))]  # fmt: skip
+    notes = [read_plan(plan_text(one, "scout", None), "p")[0].notes for one in seen]
+    assert notes[0] == notes[1] != notes[2]
+    assert notes[0].startswith("From the profile scout, sha256:")
+
+
+def test_retrieval_fits_beside_its_answer():
+    for context in (1024, 2048, 9000, 200_000, 1_048_576):
+        for profile in ("scout", "deep"):
+            sizes = ladder(profile, context)
+            assert len(sizes) > 1
+            assert sizes[-1] * 1.05 + 256 <= context
 
 
 @pytest.mark.parametrize(
