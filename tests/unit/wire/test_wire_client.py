@@ -9,8 +9,11 @@ import zlib
 import pytest
 from wire_servers import connect_proxy, http, raw_server, serving
 
-from dossier.wire.api import Reply, get_json, get_text, post_json
+from dossier.runner.reference_server import ReferenceServer
+from dossier.runner.schedule import Schedule
+from dossier.wire.api import Reply, get_json, get_text, post_json, stream
 from dossier.wire.client import Limits, connect
+from dossier.wire.decode import Protocol
 from dossier.wire.errors import BadTargetError, FailureClass
 from dossier.wire.loop import run
 
@@ -347,6 +350,33 @@ def test_plain_http_is_asked_of_the_proxy_in_full(certificates):
     assert reply.failure is None
     assert proxy.requests[0].startswith(f"GET http://localhost:{raw.port}/v1/x HTTP/1.1\r\n".encode())
     assert raw.requests == []
+
+
+@pytest.mark.parametrize("proxied", [False, True], ids=["direct", "through a proxy"])
+def test_a_stream_over_tls_is_timed_as_one_without(certificates, proxied):
+    """Six tokens at 20 ms gaps after 50 ms, of a server that logs when it sent what; several streams at once."""
+    schedule = Schedule(ttft_ms=50, gap_ms=20, tokens=6)
+
+    async def main():
+        async with (
+            ReferenceServer(schedule, host="localhost", tls=certificates.server) as server,
+            connect_proxy() as proxy,
+            connect(
+                server.base_url, proxy=f"http://127.0.0.1:{proxy.port}" if proxied else None,
+                ca_file=certificates.ca_file,
+            ) as client,
+        ):  # fmt: skip
+            body = {"model": "reference", "messages": [{"role": "user", "content": "one"}]}
+            asked = (stream(client, Protocol.CHAT, body) for _ in range(3))
+            return await asyncio.gather(*asked), server.log, len(proxy.connections)
+
+    outcomes, log, tunnels = run(main())
+    assert [outcome.failure for outcome in outcomes] == [None] * 3
+    assert [len(outcome.arrivals) for outcome in outcomes] == [6] * 3
+    assert tunnels == (3 if proxied else 0)
+    first = min(served.sent_ns[0] for served in log)
+    assert all(outcome.arrivals[0].at_ns >= first for outcome in outcomes)
+    assert all(outcome.trace.connect_ns > 0 and outcome.trace.proxied == proxied for outcome in outcomes)
 
 
 @pytest.mark.parametrize("refusal", [b"HTTP/1.1 407 Proxy Authentication Required\r\n\r\n", b"", b"nonsense\r\n\r\n"])
