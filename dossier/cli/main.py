@@ -22,6 +22,7 @@ _COMMANDS = {
     "new": "Write a new record, valid at once.",
     "pin": "Write the digests of what a finding rests on.",
     "plan": "Write a plan for a server that is running.",
+    "probes": "Say what can be asked of a server, and what it does not show.",
     "record": "Make the finding of a run from its journal.",
     "render": "Write the pages as Markdown files for plain mkdocs.",
     "run": "Run a plan against a live server: journal, record, check.",
