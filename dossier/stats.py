@@ -190,6 +190,20 @@ def paired_ratio(candidate: Sequence[float], baseline: Sequence[float], level: f
     return Ratio(math.exp(mean), math.exp(mean - half), math.exp(mean + half), n)
 
 
+def paired_difference(candidate: Sequence[float], baseline: Sequence[float], level: float = 0.95) -> Difference | None:
+    """The mean of paired differences with its t interval; None of fewer than two pairs.
+
+    Raises ValueError where the sides differ in length.
+    """
+    differences = [c - b for c, b in zip(candidate, baseline, strict=True)]
+    n = len(differences)
+    if n < 2:
+        return None
+    mean = statistics.fmean(differences)
+    half = t_quantile((1 + level) / 2, n - 1) * statistics.stdev(differences) / math.sqrt(n)
+    return Difference(mean, mean - half, mean + half)
+
+
 def equivalence(
     candidate: Sequence[float], baseline: Sequence[float], band: float, alpha: float = 0.05
 ) -> Equivalence | None:

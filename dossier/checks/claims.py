@@ -285,8 +285,10 @@ def equivalence_is_shown(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 
 def _band(gates: list[Gate]) -> Delta | None:
     for gate in gates:
-        if gate.require is not None and gate.require.test is Test.WITHIN and gate.require.limit is not None:
-            return Delta(sign="±", size=gate.require.limit.value, unit=gate.require.limit.unit)
+        asked = gate.require
+        # A gate that asks for the whole interval is judged by it: where it fails, nothing is claimed.
+        if asked is not None and asked.test is Test.WITHIN and asked.limit is not None and not asked.shown:
+            return Delta(sign="±", size=asked.limit.value, unit=asked.limit.unit)
     return None
 
 
@@ -338,6 +340,6 @@ def repeats_do_not_replace(finding: Finding, _: Catalog) -> Iterator[Wrong]:
             )
             yield Wrong(("gates", index, "subject"), told, severity_of(finding))
         repeats = [name for name, of in first.items() if of == gate.subject]
-        if gate.repeats_allowed is not None and len(repeats) > gate.repeats_allowed:
+        if gate.subject is not None and gate.repeats_allowed is not None and len(repeats) > gate.repeats_allowed:
             told = f"{gate.repeats_allowed} repeats were allowed, but {', '.join(repeats)} are there"
             yield Wrong(("gates", index, "repeats_allowed"), told)

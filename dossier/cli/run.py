@@ -20,7 +20,7 @@ from dossier.model.vocabulary import Completion, Verdict
 from dossier.runner.display import estimate_table, result_table, watching
 from dossier.runner.engine import Run
 from dossier.runner.journal import Journal
-from dossier.runner.plan import Plan, api_key, around, estimate, load_plan, read_plan
+from dossier.runner.plan import Plan, api_keys, around, estimate, load_plan, read_plan
 from dossier.runner.scrub import Scrub
 from dossier.runner.state import State, require_same_plan, state_of
 
@@ -32,26 +32,37 @@ _SIGNALS = {"interrupted", "terminated"}
 @click.argument("plan_file", metavar="[PLAN]", required=False, type=click.Path(path_type=Path))
 @click.option("--journal", type=click.Path(path_type=Path), help="Where the journal goes [default: ID.journal.jsonl].")
 @click.option("--resume", is_flag=True, help="Go on with a journal that was interrupted.")
+@click.option("--restore", is_flag=True, help="With --resume: only put the baseline back, and measure nothing more.")
 @click.option("--evidence", default="evidence", show_default=True, type=click.Path(path_type=Path))
 @click.option("--dry-run", is_flag=True, help="Say what would be sent and what it costs; send nothing.")
 @click.option("--local", is_flag=True, help="Without a plan: start a small real model here, and smoke-test it.")
 def run(
-    plan_file: Path | None, journal: Path | None, evidence: Path, *, resume: bool, dry_run: bool, local: bool
+    plan_file: Path | None,
+    journal: Path | None,
+    evidence: Path,
+    *,
+    resume: bool,
+    restore: bool,
+    dry_run: bool,
+    local: bool,
 ) -> None:
     """Run PLAN against its server, make the finding, and check it.
 
-    Ctrl-C once ends after the requests in flight, twice at once; --resume goes on with the same journal. Exit status:
-    0 where everything passed, 1 where anything did not, 2 usage or I/O, 130 interrupted.
+    Ctrl-C once ends after the requests in flight, twice at once; --resume goes on with the same journal. A plan with
+    several arms is a campaign: its servers are started and stopped as it says, and the baseline is put back in any
+    case. Exit status: 0 where everything passed, 1 where anything did not, 2 usage or I/O, 130 interrupted.
     """
     if local == (plan_file is not None):
         raise UsageError("name a plan (`dossier plan` writes one), or ask for --local")
+    if restore and not resume:
+        raise UsageError("--restore goes with --resume: the journal says what was there before")
     with ExitStack() as stack:
         plan = _local(stack, evidence) if plan_file is None else _read(plan_file)
         if dry_run:
             _dry(plan)
             return
         file = journal or Path(f"{plan.id}.journal.jsonl")
-        stopped = _journal(plan, file, resume=resume)
+        stopped = _journal(plan, file, resume=resume, only_restore=restore)
     if stopped is not None:
         click.echo(
             f"{file} is kept: --resume goes on with it, `dossier record` makes a finding of what is there", err=True
@@ -114,10 +125,9 @@ def _dry(plan: Plan) -> None:
     click.echo(f"Plan digest: {plan.digest}. Nothing was sent.")
 
 
-def _journal(plan: Plan, file: Path, *, resume: bool) -> str | None:
+def _journal(plan: Plan, file: Path, *, resume: bool, only_restore: bool) -> str | None:
     """Run, or go on; gives the reason where it stopped before its end."""
-    key = api_key(plan)
-    scrub = Scrub.of([key] if key else [])
+    scrub = Scrub.of(api_keys(plan))
     console = Console(stderr=True)
     if resume:
         journal, reading = Journal.reopen(file, scrub)
@@ -129,6 +139,6 @@ def _journal(plan: Plan, file: Path, *, resume: bool) -> str | None:
     with journal, watching(plan, console) as watcher:
         if resume:
             require_same_plan(state, plan)
-        going = Run(plan, journal, state, watcher)
+        going = Run(plan, journal, state, watcher, only_restore=only_restore)
         going.go()
-    return going.halt.reason
+    return "only the baseline was put back" if only_restore else going.halt.reason

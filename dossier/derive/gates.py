@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dossier.derive.deltas import in_unit
+from dossier.derive.intervals import comparison_interval
 from dossier.derive.items import Find, Item, Metrics, compared, display, fraction, known, resolve
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
@@ -70,6 +71,8 @@ def _comparison_met(
     part: Comparison, finding: Finding, require: Requirement, find: Find, metrics: Metrics
 ) -> tuple[bool | None, str]:
     result = compared(part, finding, find, metrics)
+    if require.shown:
+        return _shown(part, require), comparison_interval(part, finding, find) or "no interval"
     if result.difference is not None:
         seen = Quantity(value=result.difference.value, unit=result.difference.unit)
         return _within(seen, require, None), result.difference.text
@@ -77,6 +80,15 @@ def _comparison_met(
         return None, ""
     seen = Quantity(value=part.stated.signed, unit=part.stated.unit)
     return _within(seen, require, None), str(part.stated)
+
+
+def _shown(part: Comparison, require: Requirement) -> bool | None:
+    """Does every value of the interval meet the requirement? None where there is no interval in its unit."""
+    unit = part.stated.unit if part.stated is not None else "%"
+    if part.interval is None or part.excluded is not None or require.limit is None or require.limit.unit != unit:
+        return None
+    ends = (Quantity(value=end, unit=unit) for end in (part.interval.low, part.interval.high))
+    return all(_within(end, require, None) for end in ends)
 
 
 def _within(seen: Quantity, require: Requirement, metric: object) -> bool | None:

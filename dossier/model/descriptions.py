@@ -143,7 +143,7 @@ FIELDS: Final[dict[str, str]] = {
     "Range.high": "The greatest.",
     # Gates and decisions
     "Gate.rule": "The requirement in words.",
-    "Gate.require": "all passed, at least 58 passed, >= 3072 MiB, within ±3 % ...",
+    "Gate.require": "all passed, at least 58 passed, >= 3072 MiB, shown within ±3 % ...",
     "Gate.predeclared": "Whether it was declared before the run.",
     "Gate.declared_at": "When it was declared.",
     "Gate.repeats_allowed": "How many repeats were allowed beforehand.",

@@ -16,6 +16,7 @@ _ALL = re.compile(r"all passed")
 _LEAST = re.compile(r"at least ([0-9]+(?:\.[0-9]+)?)( %)? passed")
 _LIMIT = re.compile(r"(<=|>=|<|>)\s*(.+)")
 _WITHIN = re.compile(r"within ±?\s*(.+)")
+_SHOWN = "shown "
 
 
 class Test(StrEnum):
@@ -31,24 +32,26 @@ class Test(StrEnum):
 
 
 class Requirement(Part):
-    """`all passed`, `at least 58 passed`, `at least 95 % passed`, `<= 5 %`, `>= 3072 MiB`, `within ±3 %`."""
+    """`all passed`, `at least 95 % passed`, `<= 5 %`, `>= 3072 MiB`, `shown < 0 %`, `shown within ±5 %`."""
 
     test: Test
     limit: Quantity | None = None
+    shown: bool = Field(default=False, description="The whole interval of a difference has to meet it.")
 
     @model_validator(mode="before")
     @classmethod
     def _parse(cls, data: Any) -> Any:
         if not isinstance(data, str):
             return data
-        if _ALL.fullmatch(data):
+        shown = data.startswith(_SHOWN)
+        if not shown and _ALL.fullmatch(data):
             return {"test": Test.ALL}
-        if match := _LEAST.fullmatch(data):
+        if not shown and (match := _LEAST.fullmatch(data)):
             return {"test": Test.AT_LEAST, "limit": match[1] + (match[2] or "")}
-        if match := _LIMIT.fullmatch(data):
-            return {"test": match[1], "limit": match[2]}
-        if match := _WITHIN.fullmatch(data):
-            return {"test": Test.WITHIN, "limit": match[1]}
+        if match := _LIMIT.fullmatch(data.removeprefix(_SHOWN)):
+            return {"test": match[1], "limit": match[2], "shown": shown}
+        if match := _WITHIN.fullmatch(data.removeprefix(_SHOWN)):
+            return {"test": Test.WITHIN, "limit": match[1], "shown": shown}
         text = f"{data[:60]!r} is not a requirement; write one of: {cls.__doc__}"
         raise PydanticCustomError("schema/requirement", "{text}", {"text": text, "seen": data})
 
@@ -61,7 +64,8 @@ class Requirement(Part):
             return "all passed"
         if self.test is Test.AT_LEAST:
             return f"at least {self.limit} passed"
-        return f"within ±{self.limit}" if self.test is Test.WITHIN else f"{self.test} {self.limit}"
+        limit = f"within ±{self.limit}" if self.test is Test.WITHIN else f"{self.test} {self.limit}"
+        return f"{_SHOWN if self.shown else ''}{limit}"
 
 
 class Gate(Part):

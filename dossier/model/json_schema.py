@@ -89,7 +89,7 @@ _WRITTEN: Final[dict[type, dict[str, Any]]] = {
     Delta: _text(rf"\s*(?:{_source(measurement._DELTA)})\s*", "such as +39.5 %, ±2.3 % or 3.17x"),  # noqa: SLF001
     Requirement: _text(
         rf"all passed|at least (?:{base._FIGURE.pattern.removeprefix('[+' + chr(92) + '-−]?')})(?: %)? passed"  # noqa: SLF001
-        rf"|(?:<=|>=|<|>)\s*(?:{_LIMIT})|within ±?\s*(?:{_LIMIT})",
+        rf"|(?:shown )?(?:<=|>=|<|>)\s*(?:{_LIMIT})|(?:shown )?within ±?\s*(?:{_LIMIT})",
         str(gate.Requirement.__doc__),
     ),
     Unclaimed: _text(r"[\s\S]*\S[\s\S]*", "text, not blank", *_ANY),

@@ -48,6 +48,7 @@ class Statistic(StrEnum):
     TOTAL = "total"
     RATE = "rate"
     POOLED = "pooled-median"
+    GEOMETRIC = "geometric-mean"
     REPORTED = "reported"
     UNSTATED = "unstated"
 

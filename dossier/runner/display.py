@@ -24,7 +24,7 @@ from rich.text import Text
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
 from dossier.model.workload import Population
-from dossier.runner.engine import Watcher
+from dossier.runner.blocks import Watcher
 from dossier.runner.outcome import Outcome
 from dossier.runner.plan import Estimate, Plan
 from dossier.runner.probes.base import Sample, Spec
@@ -121,7 +121,7 @@ def watching(plan: Plan, console: Console) -> Iterator[Watcher]:
         TextColumn("[red]{task.fields[wrong]}"), TimeRemainingColumn(),
     )  # fmt: skip
     with Progress(*columns, console=console, refresh_per_second=4) as progress:
-        total = sum(spec.requests for spec in plan.populations)
+        total = sum(each.spec.requests for each in plan.instances())
         yield Live(progress, progress.add_task(escape(plan.title), total=total, wrong=""))
 
 

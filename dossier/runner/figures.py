@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from dossier.runner.figure import Figure, statistics_of
@@ -10,36 +10,52 @@ from dossier.runner.journal import Entry
 from dossier.runner.outcome import Goal, Outcome
 from dossier.stats import median
 
+PER_REQUEST: Mapping[str, str] = {
+    "ttft_any": "s", "ttft_visible": "s", "e2e": "s", "tpot": "s", "decode_rate": "tok/s", "effective_prefill": "tok/s",
+}  # fmt: skip
+"""Metrics of which every request has a value, with their unit."""
+BATCH: Mapping[str, str] = {
+    "throughput": "tok/s", "request_throughput": "req/s", "goodput": "req/s", "prefix_hit_rate": "%",
+    "engine_prefix_hit_rate": "%", "acceptance_rate": "%",
+}  # fmt: skip
+"""Metrics of a whole batch, one value a start."""
+_ORDER = ("ttft_any", "ttft_visible", "e2e", "tpot", "inter_chunk_gap", "decode_rate", "effective_prefill")
 
-def latency_figures(samples: Sequence[Entry]) -> list[Figure]:
+
+def latency_figures(samples: Sequence[Entry], *, mean: bool = False) -> list[Figure]:
     """Times and rates of the samples that passed; what failed or missed feeds none of them."""
-    good = [entry for entry in samples if entry["outcome"] == Outcome.PASSED and "timing" in entry]
-    series: dict[str, tuple[str, list[float]]] = {
-        "ttft_any": ("s", [seconds(entry, "ttft_any") for entry in good]),
-        "ttft_visible": ("s", [seconds(entry, "ttft_visible") for entry in good if "ttft_visible" in entry["timing"]]),
-        "e2e": ("s", [seconds(entry, "e2e") for entry in good]),
-        "tpot": ("s", [value for entry in good if (value := tpot(entry)) is not None]),
-        "inter_chunk_gap": ("s", [gap / 1e6 for entry in good for gap in entry["timing"].get("gaps_us", ())]),
-        "decode_rate": ("tok/s", [1 / value for entry in good if (value := tpot(entry))]),
-        "effective_prefill": ("tok/s", [rate for entry in good if (rate := _prefill(entry)) is not None]),
-    }
+    good = timed(samples)
+    series = {metric: (unit, [value for _, value in values_of(metric, good)]) for metric, unit in PER_REQUEST.items()}
+    gaps = [gap / 1e6 for entry in good for gap in entry["timing"].get("gaps_us", ())]
+    series = {**series, "inter_chunk_gap": ("s", gaps)}
     return [
         figure
-        for metric, (unit, values) in series.items()
-        for figure in statistics_of(metric, unit, [round(value, 9) for value in values])
+        for metric in _ORDER
+        for figure in statistics_of(metric, series[metric][0], series[metric][1], mean=mean)
         if figure.value > 0
     ]
+
+
+def timed(samples: Sequence[Entry]) -> list[Entry]:
+    """The samples that passed and have times."""
+    return [entry for entry in samples if entry["outcome"] == Outcome.PASSED and "timing" in entry]
+
+
+def values_of(metric: str, good: Sequence[Entry]) -> list[tuple[Entry, float]]:
+    """Every such sample that has a value, with it."""
+    value = _VALUES[metric]
+    return [(entry, round(one, 9)) for entry in good if (one := value(entry)) is not None]
 
 
 def load_figures(requests: int, goal: Goal | None, samples: Sequence[Entry], cells: Sequence[Entry]) -> list[Figure]:
     """Rates of the whole batch. None where the cell was interrupted: its wall time is not that of one batch."""
     if len(cells) != 1 or cells[0]["requests"] != requests or len(samples) != requests:
         return []
-    timed = [entry for entry in samples if "timing" in entry]
-    whole = [entry for entry in timed if entry["outcome"] != Outcome.FAILED]
+    all_timed = [entry for entry in samples if "timing" in entry]
+    whole = [entry for entry in all_timed if entry["outcome"] != Outcome.FAILED]
     if not whole:
         return []
-    wall = (max(map(_end_ns, timed)) - min(map(_begin_ns, timed))) / 1e9
+    wall = (max(map(_end_ns, all_timed)) - min(map(_begin_ns, all_timed))) / 1e9
     tokens = [entry["usage"]["completion"] for entry in whole if "completion" in entry.get("usage", {})]
     found = [Figure("request_throughput", "rate", len(whole) / wall, "req/s", len(whole))]
     if len(tokens) == len(whole):
@@ -112,6 +128,15 @@ def tpot(entry: Entry) -> float | None:
     return span / (tokens - 1) / 1e9 if tokens >= 2 and span > 0 else None
 
 
+def _visible(entry: Entry) -> float | None:
+    return seconds(entry, "ttft_visible") if "ttft_visible" in entry["timing"] else None
+
+
+def _decode(entry: Entry) -> float | None:
+    each = tpot(entry)
+    return 1 / each if each else None
+
+
 def meets(entry: Entry, goal: Goal) -> bool:
     """Are all the stated limits met? An undefined TPOT meets none."""
     each = tpot(entry)
@@ -134,3 +159,13 @@ def _begin_ns(entry: Entry) -> int:
 
 def _end_ns(entry: Entry) -> int:
     return int(entry["timing"]["start_ns"]) + int(entry["timing"]["e2e"])
+
+
+_VALUES: Mapping[str, Callable[[Entry], float | None]] = {
+    "ttft_any": lambda entry: seconds(entry, "ttft_any"),
+    "ttft_visible": _visible,
+    "e2e": lambda entry: seconds(entry, "e2e"),
+    "tpot": tpot,
+    "decode_rate": _decode,
+    "effective_prefill": _prefill,
+}

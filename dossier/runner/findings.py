@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from dossier.model.gate import Test
-from dossier.model.vocabulary import Load
+from dossier.model.vocabulary import Exclusion, Load
+from dossier.runner.boundary import boundary
+from dossier.runner.campaign import campaign_limits, campaign_summary, failures, not_compared, restoration, starts
+from dossier.runner.compare import Sided, compared
 from dossier.runner.figure import Figure, figure_id, rounded
+from dossier.runner.figures import PER_REQUEST
 from dossier.runner.journal import Entry
+from dossier.runner.judged import PASS_RATE, Kind
 from dossier.runner.outcome import Outcome
-from dossier.runner.plan import PlannedGate
 from dossier.runner.probes import probe_of
 from dossier.runner.probes.base import Spec, range_of
 from dossier.runner.probes.cell import Cell, Output
 from dossier.runner.remarks import caveats, limits, observations, summary
-from dossier.runner.told import Told
+from dossier.runner.told import Told, Whole
+from dossier.runner.verdicts import judged_gates
 
-ARM = "candidate"
+_ENDS = {"min", "max"}
 _MOST_MISSES = 200
 _INTERRUPTED = " The cell was interrupted and resumed, so no rate of a whole batch is given."
 
 
 def finding_record(
-    told: Told, finding_id: str, recipe: str, artifacts: list[dict[str, Any]], pins: Mapping[str, str]
+    told: Told, finding_id: str, recipes: Mapping[str, str], artifacts: list[dict[str, Any]], pins: Mapping[str, str]
 ) -> dict[str, Any]:
     """The finding as plain data."""
     stopped = told.stopped
-    figures = {figure_id(spec.id, figure) for spec, found in told.figures for figure in found}
+    sided = [compared(told, planned) for planned in told.plan.comparisons or ()]
+    gates = judged_gates(told, sided)
     return {
         "schema": "dossier/finding/v1",
         "id": finding_id,
@@ -38,28 +43,57 @@ def finding_record(
         "provenance": "measured",
         "models": [told.plan.subject],
         "completion": "concluded" if stopped is None else "aborted",
-        "summary": summary(told),
+        "summary": summary(told) if told.plan.arms is None else campaign_summary(told, sided),
         "caveat": caveats(told),
-        "arms": {ARM: {"recipe": recipe, "path": told.plan.target.path.value, "server_starts": 1}},
-        "populations": [_population(told, spec) for spec in told.specs],
-        "measurements": [_measurement(told, spec, figure) for spec, found in told.figures for figure in found],
-        "gates": [_gate(told, gate, figures) for gate in told.plan.gates],
-        "observations": observations(told),
+        "arms": {arm: _arm(told, arm, recipes) for arm in told.plan.sides},
+        "boundary": boundary(told),
+        "populations": list(_populations(told)),
+        "measurements": list(_measurements(told, sided)),
+        "comparisons": [_comparison(told, one) for one in sided if one.n],
+        "gates": gates,
+        "failures": failures(told),
+        "observations": [*observations(told), *starts(told)],
         "artifacts": artifacts,
-        "limits": limits(told),
+        "limits": [*limits(told), *campaign_limits(told, sided)],
+        "restoration": restoration(told, recipes),
+        "not_attempted": not_compared(sided),
         "pins": dict(pins),
     }
 
 
-def _population(told: Told, spec: Spec) -> dict[str, Any]:
+def _arm(told: Told, arm: str, recipes: Mapping[str, str]) -> dict[str, Any]:
+    side = told.plan.sides[arm]
+    started = sum(entry["arm"] == arm and entry["block"] > 0 for entry in told.reading.of("server-started"))
+    return {
+        "recipe": recipes.get(arm) or {"unknown": "The server of this arm never answered."},
+        "title": side.title,
+        "path": side.path.value,
+        "server_starts": started if side.start else 1,
+    }
+
+
+def _populations(told: Told) -> Iterator[dict[str, Any]]:
+    """By population and arm: the arm over its starts, then each start with its parts and its repeat."""
+    for spec in told.plan.populations:
+        for arm in told.plan.sides:
+            whole = next((w for w in told.wholes if (w.arm, w.spec.id) == (arm, f"{arm}-{spec.id}") and w.parts), None)
+            if whole is not None:
+                yield _whole(told, whole)
+            for published in told.specs:
+                place = told.places[published.id]
+                if (place.block.arm, place.spec.id) == (arm, spec.id):
+                    yield _population(told, published, whole)
+
+
+def _population(told: Told, spec: Spec, whole: Whole | None) -> dict[str, Any]:
     probe, samples = probe_of(spec), told.samples(spec.id)
     count = {outcome: sum(entry["outcome"] == outcome for entry in samples) for outcome in Outcome}
-    excluded = told.excluded(spec)
+    arm = told.places[spec.id].block.arm
     return {
         "id": spec.id,
         "title": spec.title or probe.asks.split(":")[0].split(",")[0].rstrip("."),
         "class": probe.class_.value,
-        "arm": ARM,
+        "arm": arm,
         "probe": _parameters(spec),
         "suite": f"dossier {told.head['dossier']}, probe {probe.name}",
         "repeat_of": told.state.repeats.get(spec.id),
@@ -69,21 +103,59 @@ def _population(told: Told, spec: Spec) -> dict[str, Any]:
         "not_run": spec.requests - len(samples),
         "passed": count[Outcome.PASSED],
         "warmups": spec.warmups or None,
-        **(_cell(told, spec, samples) if isinstance(spec, Cell) else {"concurrency": spec.concurrency}),
+        **(_cell(told, arm, spec, samples) if isinstance(spec, Cell) else {"concurrency": spec.concurrency}),
         **probe.facts(spec, samples),
-        **_parts(told, spec),
+        **_parts(told, spec, whole),
         "misses": _misses(samples, most=_MOST_MISSES if not probe.shares(spec) else 0),
-        "excluded": {"reason": excluded[0].value, "note": excluded[1]} if excluded is not None else None,
+        "excluded": _excluded(told.excluded(spec)),
         "note": probe.asks + (_INTERRUPTED if len(told.cells(spec.id)) > 1 else ""),
     }
 
 
-def _parts(told: Told, spec: Spec) -> dict[str, Any]:
-    """Of which population it is a part, or whether its parts make up the whole."""
+def _parts(told: Told, spec: Spec, whole: Whole | None) -> dict[str, Any]:
+    """Of which population it is a part, and whether its own parts make up the whole."""
     if spec.id in told.parts:
         return {"part_of": told.parts[spec.id][0]}
+    above = {"part_of": whole.spec.id} if whole is not None and spec in whole.parts else {}
     shares = probe_of(spec).shares(spec)
-    return {"complete_parts": True} if sum(len(share.indices) for share in shares) == spec.requests else {}
+    complete = sum(len(share.indices) for share in shares) == spec.requests
+    return {**above, "complete_parts": True} if complete else above
+
+
+def _whole(told: Told, whole: Whole) -> dict[str, Any]:
+    """A population over all starts of its arm; its misses stand with the starts."""
+    spec, probe = whole.spec, probe_of(whole.spec)
+    samples = [entry for part in whole.parts for entry in told.samples(part.id)]
+    count = {outcome: sum(entry["outcome"] == outcome for entry in samples) for outcome in Outcome}
+    planned = sum(part.requests for part in whole.parts)
+    return {
+        "id": spec.id,
+        "title": spec.title or probe.asks.split(":")[0].split(",")[0].rstrip("."),
+        "class": probe.class_.value,
+        "arm": whole.arm,
+        "probe": _parameters(spec),
+        "suite": f"dossier {told.head['dossier']}, probe {probe.name}",
+        "planned": planned,
+        "completed": count[Outcome.PASSED] + count[Outcome.MISSED],
+        "failed": count[Outcome.FAILED],
+        "not_run": planned - len(samples),
+        "passed": count[Outcome.PASSED],
+        "warmups": spec.warmups * len(whole.parts) or None,
+        "runs": len(whole.parts),
+        "server_starts": len(whole.parts),
+        **(_cell(told, whole.arm, spec, samples) if isinstance(spec, Cell) else {"concurrency": spec.concurrency}),
+        "misses": _misses(samples, most=0),
+        "excluded": _excluded(told.excluded(spec)),
+        "note": "All starts of the arm together; what was missed stands with each start.",
+        "complete_parts": True,
+    }
+
+
+def _excluded(found: tuple[Exclusion, str] | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    classes = ["performance"] if found[0] is Exclusion.GATE_FAILED else None
+    return {"reason": found[0].value, "classes": classes, "note": found[1]}
 
 
 def _parameters(spec: Spec) -> str:
@@ -101,7 +173,7 @@ def _shown(value: Any) -> str:
     return ",".join(f"{k}:{v}" for k, v in value.items()) if isinstance(value, Mapping) else str(value)
 
 
-def _cell(told: Told, spec: Cell, samples: list[Entry]) -> dict[str, Any]:
+def _cell(told: Told, arm: str, spec: Cell, samples: list[Entry]) -> dict[str, Any]:
     load = Load.OPEN if spec.rate is not None else (Load.SERIAL if spec.concurrency == 1 else Load.CLOSED)
     exact = f"exactly {spec.output_tokens} asked for, counted by usage"
     return {
@@ -115,7 +187,7 @@ def _cell(told: Told, spec: Cell, samples: list[Entry]) -> dict[str, Any]:
         "rate": f"{spec.rate} req/s" if spec.rate is not None else None,
         "cache": spec.cache.value,
         "thinking": spec.thinking,
-        "path": told.plan.target.path.value,
+        "path": told.plan.sides[arm].path.value,
         "protocol": "chat-completions, streamed",
     }
 
@@ -137,6 +209,22 @@ def _misses(samples: list[Entry], most: int) -> list[dict[str, Any]]:
     return found + [{"kind": kind, "count": rest.count(kind)} for kind in sorted(set(rest))]
 
 
+def _measurements(told: Told, sided: Sequence[Sided]) -> Iterator[dict[str, Any]]:
+    wanted = {gate.subject for gate in told.plan.gates}
+    for spec, figures in told.figures:
+        for figure in figures:
+            if told.plan.arms is None or _tells(figure) or figure_id(spec.id, figure) in wanted:
+                yield _measurement(told, spec, figure)
+    for one in sided:
+        yield from _sides(told, one)
+
+
+def _tells(figure: Figure) -> bool:
+    """Of several arms the figures that are set against each other; all others stand in the artifact."""
+    few = figure.metric in PER_REQUEST and figure.metric != "effective_prefill" and figure.statistic not in _ENDS
+    return few or (figure.metric not in PER_REQUEST and figure.metric != "inter_chunk_gap")
+
+
 def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
     excluded = told.excluded(spec)
     interval = None
@@ -148,7 +236,7 @@ def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
         "id": figure_id(spec.id, figure),
         "metric": figure.metric,
         "value": f"{rounded(figure.value):f} {figure.unit}".rstrip(),
-        "statistic": figure.statistic,
+        "statistic": figure.over or figure.statistic,
         "n": figure.n,
         "population": spec.id,
         "interval": interval,
@@ -160,7 +248,63 @@ def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
             "pointer": f"/cells/{spec.id}/{figure.key}/{figure.statistic}/value",
         },
         "excluded": {"reason": excluded[0].value} if excluded is not None else None,
+        "note": f"Over {figure.n} server starts, of the {figure.statistic} of each." if figure.over else None,
     }
+
+
+def _sides(told: Told, one: Sided) -> Iterator[dict[str, Any]]:
+    """The two figures of a comparison."""
+    arms = dict(zip(("candidate", "baseline"), told.plan.subjects.arms_of(one.planned), strict=True))
+    for side, figure in (("candidate", one.candidate), ("baseline", one.baseline)):
+        if figure is None:
+            continue
+        yield {
+            "id": f"{one.planned.id}-{side}",
+            "metric": figure.metric,
+            "value": f"{rounded(figure.value):f} {figure.unit}",
+            "statistic": figure.over or figure.statistic,
+            "n": figure.n,
+            "population": f"{arms[side]}-{one.planned.population}",
+            "from": {"artifact": "file-figures", "pointer": f"/comparisons/{one.planned.id}/{side}/value"},
+            "excluded": {"reason": one.excluded[0].value} if one.excluded is not None else None,
+            "note": f"The {figure.statistic} of each pair, as [[{one.planned.id}]] takes it.",
+        }
+
+
+def _comparison(told: Told, one: Sided) -> dict[str, Any]:
+    planned = one.planned
+    rates = planned.metric == PASS_RATE
+    names = [f"{arm}-{planned.population}" for arm in told.plan.subjects.arms_of(planned)]
+    sides = names if rates else [f"{planned.id}-candidate", f"{planned.id}-baseline"]
+    interval = None
+    if one.low is not None and one.high is not None:
+        low, high = (f"{rounded(end):f}" for end in (one.low, one.high))
+        interval = {"low": low, "high": high, "level": f"{planned.level:f}", "method": one.method}
+    return {
+        "id": planned.id,
+        "title": planned.title,
+        "candidate": sides[0],
+        "baseline": sides[1],
+        "metric": planned.metric if rates else None,
+        "matched": ["prompts by index", "load", "output control", "cache mode"],
+        "stated": _stated(told, one),
+        "interval": interval,
+        "excluded": _excluded(one.excluded),
+        "note": one.note or None,
+    }
+
+
+def _stated(told: Told, one: Sided) -> str | None:
+    """The difference in its own unit, where it is no ratio; checks compute it again."""
+    if one.unit == "%" and one.planned.kind is Kind.RATIO:
+        return None
+    if one.candidate is not None and one.baseline is not None:
+        apart = rounded(one.candidate.value) - rounded(one.baseline.value)
+    else:
+        names = [f"{arm}-{one.planned.population}" for arm in told.plan.subjects.arms_of(one.planned)]
+        rates = [_rate(told, name) for name in names]
+        apart = rounded(rates[0] - rates[1])
+    return f"{'-' if apart < 0 else '+'}{abs(apart):f} {one.unit}"
 
 
 def _goal(spec: Spec) -> str:
@@ -169,25 +313,8 @@ def _goal(spec: Spec) -> str:
     return "Goodput under " + ", ".join(f"{name.removesuffix('_ms')} {value} ms" for name, value in limits.items())
 
 
-def _gate(told: Told, gate: PlannedGate, figures: set[str]) -> dict[str, Any]:
-    counts = gate.require.test in {Test.ALL, Test.AT_LEAST}
-    judged_by = [s for s in told.specs if gate.subject == s.id or gate.subject.startswith(f"{s.id}-")]
-    spec = max(judged_by, key=lambda s: len(s.id))
-    why = None
-    if told.reading.of("void"):
-        why = "The run is void: the identity of the server changed."
-    elif not told.samples(spec.id):
-        why = "The run ended before its population."
-    elif not counts and gate.subject not in figures:
-        why = "The figure could not be computed from the samples."
-    elif not counts and told.excluded(spec) is not None:
-        why = "Its population is excluded, so no figure of it is judged."
-    judged = {"require": str(gate.require), "subject": gate.subject} if why is None else {"not_run": why}
-    return {
-        "id": gate.id,
-        "title": gate.title,
-        **judged,
-        "predeclared": True,
-        "declared_at": told.head["at"],
-        "repeats_allowed": 1 if told.plan.repeat_failed else 0,
-    }
+def _rate(told: Told, population: str) -> float:
+    """The pass rate of an arm's population in percent of what was planned."""
+    whole = next((whole for whole in told.wholes if whole.spec.id == population), None)
+    parts = whole.parts if whole is not None else tuple(s for s in told.specs if s.id == population)
+    return 100 * sum(told.passed(part.id) for part in parts) / sum(part.requests for part in parts)

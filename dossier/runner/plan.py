@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from dossier.digest import digest_of
 from dossier.errors import Problem, UsageError
 from dossier.files import read_bytes
-from dossier.model.base import Count, Figure, Flag, Line, ModelId, Part, Prose, Record, Slug
-from dossier.model.gate import Requirement, Test
-from dossier.model.hardware import Gpu, Host, Link, Resident
-from dossier.model.identity import Artifact, Quantization, Runtime
+from dossier.model.base import Count, Figure, Flag, Line, ModelId, Part, Record, Slug
 from dossier.model.parse import problems_of
-from dossier.model.recipe import Speculation
-from dossier.model.vocabulary import Path as Way
+from dossier.runner.arms import Block, Course, Declared, Restore, Side, Target, groups, wrong_course
 from dossier.runner.identity import MOST_REQUESTS
+from dossier.runner.judged import PlannedComparison, PlannedGate, Subjects, wrong_comparison, wrong_gate
 from dossier.runner.probes import AnySpec, probe_of
 from dossier.runner.probes.base import Cost, Spec
 from dossier.runner.probes.cell import Cell
@@ -30,22 +27,11 @@ from dossier.runner.servermetrics import MOST
 from dossier.source import read_document
 from dossier.wire.dialect import LOOKS
 
+__all__ = ["Declared", "Plan", "Target", "load_plan", "plan_of", "read_plan"]
 
-def _variable(value: Any) -> Any:
-    if isinstance(value, str) and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,60}", value):
-        text = "name the environment variable that holds the key, never the key itself"
-        raise PydanticCustomError("plan/key", "{text}", {"text": text})
-    return value
-
-
-class Target(Part):
-    """The server, and the name under which the model is asked for."""
-
-    base_url: Line
-    model: Line
-    api_key_env: Annotated[str, BeforeValidator(_variable)] | None = None
-    path: Way = Way.DIRECT
-    context_tokens: Count | None = Field(None, description="Served context; asked of the server where left out.")
+CANDIDATE = "candidate"
+"""The arm of a plan that has one target."""
+REPEAT = "-repeat"
 
 
 class Price(Part):
@@ -73,48 +59,34 @@ class Bounds(Part):
         return self
 
 
-class Declared(Part):
-    """What the operator knows and no request can find out. It is published as declared, not as measured."""
-
-    model_name: Line | None = None
-    caveat: Prose | None = Field(None, description="What a reader must know before quoting a figure.")
-    artifacts: tuple[Artifact, ...] = ()
-    runtime: Runtime | None = None
-    quantization: Quantization | None = None
-    license: Prose | None = None
-    hardware_title: Line | None = None
-    gpus: tuple[Gpu, ...] = ()
-    links: tuple[Link, ...] = ()
-    host: Host | None = None
-    co_resident: tuple[Resident, ...] = ()
-    parallelism: Line | None = None
-    engine_sequences: Count | None = None
-    batch_tokens: Count | None = None
-    kv_dtype: Line | None = None
-    prefix_cache: Line | None = None
-    speculation: Speculation | None = None
-    environment: dict[str, Line] = Field({})
-    flags: tuple[Line, ...] = ()
-    settings: dict[str, Line] = Field({})
-
-
-class PlannedGate(Part):
-    """A requirement on a population, or on a figure named `<population>-<metric>-<statistic>`."""
-
-    id: Slug
-    subject: Slug
-    require: Requirement
-    title: Line | None = None
-
-
 class Calibration(Part):
     """How the instrument is measured before the run, at the plan's greatest concurrency."""
 
     requests: Annotated[Count, Field(ge=8, le=100_000)] = 128
 
 
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """A population of the plan in one block. `name` is its id in journal and finding."""
+
+    name: str
+    spec: Spec
+    block: Block
+    repeat_of: str | None = None
+
+    @property
+    def published(self) -> Spec:
+        """The population under its id in the finding."""
+        return self.spec if self.name == self.spec.id else self.spec.model_copy(update={"id": self.name})
+
+    @property
+    def repeat(self) -> Instance:
+        """The same once more."""
+        return Instance(f"{self.name}{REPEAT}", self.spec, self.block, self.name)
+
+
 class Plan(Record):
-    """One run against one server. Populations are run in the order in which they stand, each once."""
+    """One `target`, or several `arms`. Populations are run in the order in which they stand, each once a block."""
 
     FOLDER: ClassVar[str] = "plans"
     SCHEMA: ClassVar[str] = "dossier/plan/v1"
@@ -122,38 +94,112 @@ class Plan(Record):
     schema_: Literal["dossier/plan/v1"] = Field(alias="schema")
     title: Line
     subject: ModelId = Field(description="The model of the finding; a model record is made where there is none.")
-    target: Target
+    target: Target | None = None
+    arms: dict[Slug, Side] | None = Field(None, description="Instead of `target`: each by name, the baseline first.")
+    schedule: Course | None = None
+    restore: Restore | None = None
     declared: Declared = Declared()
     bounds: Bounds = Bounds()
     calibration: Calibration = Calibration()
     populations: Annotated[tuple[AnySpec, ...], Field(min_length=1, max_length=200)]
+    comparisons: tuple[PlannedComparison, ...] | None = None
     gates: tuple[PlannedGate, ...] = ()
     repeat_failed: Flag = Field(default=False, description="Repeat a population once, unchanged, if its gate fails.")
 
     @model_validator(mode="after")
     def _consistent(self) -> Plan:
+        for text in self._wrongs():
+            raise PydanticCustomError("plan/consistent", "{text}", {"text": text})
+        return self
+
+    def _wrongs(self) -> Iterator[str]:
+        if (self.target is None) == (not self.arms):
+            yield "name one `target`, or several `arms`"
+        if self.target is not None and (self.schedule or self.restore or self.comparisons):
+            yield "`schedule`, `restore` and `comparisons` go with `arms`"
+        if self.arms and (wrong := wrong_course(self.arms, self.course)):
+            yield wrong
+        if self.restore is not None and self.restore.arm not in self.sides:
+            yield f"restore: {self.restore.arm!r} is none of the arms: {', '.join(self.sides)}"
+        subjects = self.subjects
         names = [*(spec.id for spec in self.specs), *(gate.id for gate in self.gates)]
+        names += [comparison.id for comparison in self.comparisons or ()]
+        names += subjects.named if self.arms else ()
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise PydanticCustomError("plan/id", "{text}", {"text": f"the id {twice[0]!r} is given twice"})
-        ids = [spec.id for spec in self.specs]
+            yield f"the id {twice[0]!r} is given twice"
+        for comparison in self.comparisons or ():
+            yield from wrong_comparison(comparison, subjects)
         for gate in self.gates:
-            counts = gate.require.test in {Test.ALL, Test.AT_LEAST}
-            known = gate.subject in ids if counts else any(gate.subject.startswith(f"{name}-") for name in ids)
-            if not known:
-                form = "a population" if counts else "a figure such as <population>-ttft_any-median"
-                text = f"gate {gate.id}: `{gate.require}` judges {form}; {gate.subject!r} is none of this plan"
-                raise PydanticCustomError("plan/gate", "{text}", {"text": text})
-        return self
+            yield from wrong_gate(gate, subjects)
+
+    @property
+    def sides(self) -> Mapping[str, Side]:
+        """The arms by name; a plan with one target has one."""
+        if self.arms:
+            return self.arms
+        return {CANDIDATE: Side.model_construct(**{n: getattr(self.target, n) for n in Target.model_fields})}
+
+    @property
+    def course(self) -> Course:
+        """In which order the arms are measured, and how often each is started."""
+        return self.schedule or Course.model_validate({"starts": 1, "order": "sequential"})
+
+    @cached_property
+    def groups(self) -> list[tuple[Block, ...]]:
+        """The blocks in order; those of one group are measured side by side."""
+        return groups(list(self.sides), self.course)
+
+    @property
+    def blocks(self) -> list[Block]:
+        """All blocks by number."""
+        return [block for group in self.groups for block in group]
+
+    def instances(self, group: tuple[Block, ...] | None = None) -> list[Instance]:
+        """The populations of all blocks, or of one group, in the order in which they are run."""
+        found: list[Instance] = []
+        for blocks in self.groups if group is None else [group]:
+            for number, spec in enumerate(self.populations):
+                turn = blocks if number % 2 == 0 else tuple(reversed(blocks))
+                found += [Instance(self.name_in(block, spec.id), spec, block) for block in turn]
+        return found
+
+    def name_in(self, block: Block, population: str) -> str:
+        """The id of a population in a block: bare, by arm, or by arm and start where there are several."""
+        if not self.arms:
+            return population
+        several = sum(other.arm == block.arm for other in self.blocks) > 1
+        return f"{block.arm}-{block.start}-{population}" if several else f"{block.arm}-{population}"
+
+    def starts_of(self, arm: str) -> list[Block]:
+        """The blocks of an arm."""
+        return [block for block in self.blocks if block.arm == arm]
+
+    @property
+    def subjects(self) -> Subjects:
+        """What gates and comparisons can be about."""
+        starts = {arm: len(self.starts_of(arm)) for arm in self.sides}
+        named = {
+            spec.id if not self.arms else f"{arm}-{spec.id}": (arm, spec)
+            for arm in self.sides
+            for spec in (self.specs if starts[arm] == 1 else self.populations)
+        }
+        return Subjects(named, starts, {c.id: c for c in self.comparisons or ()})
+
+    def declared_of(self, arm: str) -> Declared:
+        """What is declared of an arm: its own, else what holds for all."""
+        return self.sides[arm].declared.over(self.declared) if self.arms else self.declared
 
     @property
     def public(self) -> dict[str, Any]:
-        """The plan as the journal keeps it: without the server's address, which says where and not what.
+        """The plan as the journal keeps it: without the servers' addresses, which say where and not what.
 
         Defaults are written out, so that a later version with others reads the same plan.
         """
         data = self.model_dump(mode="json", by_alias=True, exclude_none=True)
-        data["target"] = {key: value for key, value in data["target"].items() if key != "base_url"}
+        restored = data.get("restore", {}).get("routed", {})
+        for target in [data.get("target", {}), restored, *data.get("arms", {}).values()]:
+            target.pop("base_url", None)
         return data
 
     @property
@@ -196,31 +242,37 @@ class Estimate:
 
 def estimate(plan: Plan) -> list[Estimate]:
     """The cost of every population, by its own parameters."""
-    return [_estimate(spec, plan.bounds) for spec in plan.populations]
+    return [_estimate(spec, plan.bounds, len(plan.blocks)) for spec in plan.populations]
 
 
 def around(plan: Plan) -> list[Estimate]:
     """What is sent beside the populations: to know the server, to read its metrics, and to repeat what failed."""
-    requests = LOOKS + 2 * MOST_REQUESTS
-    found = [Estimate("before and after", "identity", requests, 200, requests * float(plan.bounds.request_seconds))]
+    blocks = len(plan.blocks)
+    requests = blocks * (LOOKS + 2 * MOST_REQUESTS)
+    found = [Estimate("before and after", "identity", requests, 200 * blocks,
+                      requests * float(plan.bounds.request_seconds))]  # fmt: skip
     timed = [spec for spec in plan.populations if probe_of(spec).timed]
     if timed:
-        readings = MOST * sum(len(probe_of(spec).rounds(spec)) for spec in timed)
+        readings = blocks * MOST * sum(len(probe_of(spec).rounds(spec)) for spec in timed)
         found.append(Estimate("beside timed ones", "server metrics", readings, 0, 0.0))
     gated = {gate.subject for gate in plan.gates}
-    again = [_estimate(spec, plan.bounds) for spec in plan.populations if plan.repeat_failed and spec.id in gated]
-    return [*found, *(replace(item, what=f"{item.what}, repeated") for item in again)]
+    again = [
+        (each.spec, f"{each.name}, repeated")
+        for each in plan.instances()
+        if plan.repeat_failed and (f"{each.block.arm}-{each.spec.id}" if plan.arms else each.spec.id) in gated
+    ]
+    return [*found, *(replace(_estimate(spec, plan.bounds, 1), what=what) for spec, what in again)]
 
 
-def _estimate(spec: AnySpec, bounds: Bounds) -> Estimate:
+def _estimate(spec: Spec, bounds: Bounds, blocks: int) -> Estimate:
     probe = probe_of(spec)
     each: Cost = probe.cost(spec)
     setup: Cost = probe.setup(spec)
-    samples = spec.requests + spec.warmups
+    samples = blocks * (spec.requests + spec.warmups)
     waves = -(-samples // spec.concurrency) * each.requests + setup.requests
     tokens = samples * each.tokens + setup.tokens
     seconds = waves * float(bounds.request_seconds)
-    return Estimate(spec.id, spec.probe, samples * each.requests + setup.requests, tokens, seconds)
+    return Estimate(spec.id, probe.name, samples * each.requests + setup.requests, tokens, seconds)
 
 
 def load_plan(path: Path) -> tuple[Plan | None, list[Problem]]:
@@ -244,17 +296,30 @@ def read_plan(data: bytes | str, shown: str) -> tuple[Plan | None, list[Problem]
 
 
 def plan_of(public: Mapping[str, Any]) -> Plan:
-    """The plan that a journal keeps. Its address is a stand-in: nothing is sent from here."""
-    data = {**public, "target": {**public["target"], "base_url": "http://invalid"}}
+    """The plan that a journal keeps. Its addresses are stand-ins: nothing is sent from here."""
+    nowhere = {"base_url": "http://invalid"}
+    data = dict(public)
+    if "target" in data:
+        data["target"] = {**data["target"], **nowhere}
+    if "arms" in data:
+        data["arms"] = {name: {**side, **nowhere} for name, side in data["arms"].items()}
+    if "routed" in data.get("restore", {}):
+        data["restore"] = {**data["restore"], "routed": {**data["restore"]["routed"], **nowhere}}
     return Plan.model_validate(data)
 
 
-def api_key(plan: Plan) -> str | None:
+def api_key(target: Target) -> str | None:
     """The key from the environment. Raises UsageError where the variable that the plan names is not set."""
-    name = plan.target.api_key_env
+    name = target.api_key_env
     if name is None:
         return None
     key = os.environ.get(name)
     if not key:
         raise UsageError(f"the environment variable {name}, which the plan names for the API key, is not set")
     return key
+
+
+def api_keys(plan: Plan) -> list[str]:
+    """Every key that the plan names. Raises UsageError where one is not set."""
+    targets = [*plan.sides.values(), *([plan.restore.routed] if plan.restore and plan.restore.routed else [])]
+    return [key for target in targets if (key := api_key(target)) is not None]

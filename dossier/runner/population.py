@@ -11,9 +11,10 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, Protocol
 
-from dossier.model.gate import Requirement, Test
+from dossier.model.gate import Requirement
 from dossier.runner.clockstats import Health, Meter, client_limits, spread
 from dossier.runner.host import memory
+from dossier.runner.judged import COUNTS, enough
 from dossier.runner.load import Halt, closed, scheduled
 from dossier.runner.outcome import Outcome
 from dossier.runner.probes import probe_of
@@ -45,9 +46,10 @@ class Onlooker(Protocol):
 
 @dataclass(slots=True)
 class Runner:
-    """Runs populations of one session."""
+    """Runs one population of one session; `name` is its id in the journal."""
 
     session: Session
+    name: str
     state: State
     write: Callable[..., None]
     watcher: Onlooker
@@ -59,20 +61,21 @@ class Runner:
 
     async def run(self, spec: Spec) -> None:
         """Run what is left of it; `done` is written when nothing is."""
-        self.write("population", population=spec.id, at=stamp(self.now()))
+        self.write("population", population=self.name, at=stamp(self.now()))
         await self._size(spec)
-        if missing := self.state.missing(spec.id, WARMUP, spec.warmups):
+        if missing := self.state.missing(self.name, WARMUP, spec.warmups):
             await self._ask(spec, WARMUP, Round(spec.id, missing, spec.concurrency))
-        missing = self.state.missing(spec.id, MEASURED, spec.requests)
+        missing = self.state.missing(self.name, MEASURED, spec.requests)
         self.watcher.began(spec, len(missing))
         open_indices = set(missing)
-        for item in probe_of(spec).rounds(spec):
+        named = spec.model_copy(update={"id": self.name})
+        for item in probe_of(spec).rounds(named):
             left = [index for index in item.indices if index in open_indices]
             if left and self.halt.reason is None:
                 go = self._cell if probe_of(spec).timed else self._plain
                 await go(spec, replace(item, indices=left))
-        if not self.state.missing(spec.id, MEASURED, spec.requests):
-            self.write("done", population=spec.id, at=stamp(self.now()))
+        if not self.state.missing(self.name, MEASURED, spec.requests):
+            self.write("done", population=self.name, at=stamp(self.now()))
         self.watcher.ended(spec)
 
     async def _size(self, spec: Spec) -> None:
@@ -121,7 +124,7 @@ class Runner:
                 raise self._broken
             # A warm-up of a cell asks with prompts of its own, unless the very same prompt is the point.
             number = index if phase == MEASURED else -1 - index
-            self._later("sent", population=spec.id, phase=phase, index=index)
+            self._later("sent", population=self.name, phase=phase, index=index)
             try:
                 with meter.flight() if meter is not None else nullcontext():
                     sample = await probe.ask(self.session, spec, number)
@@ -141,7 +144,7 @@ class Runner:
     def _keep(self, spec: Spec, phase: str, index: int, sample: Sample) -> None:
         if sample.timing is not None and phase == MEASURED:
             self._timings.append(sample.timing)
-        self._later("sample", population=spec.id, phase=phase, index=index, at=stamp(self.now()), **plain(sample))
+        self._later("sample", population=self.name, phase=phase, index=index, at=stamp(self.now()), **plain(sample))
         if phase == MEASURED:
             self.watcher.sampled(spec, sample)
 
@@ -181,19 +184,16 @@ def plain(sample: Sample) -> dict[str, Any]:
     return kept
 
 
-def passes(require: Requirement, state: State, spec: Spec) -> bool:
+def passes(require: Requirement, state: State, name: str, spec: Spec) -> bool:
     """Is a requirement on counts met? One on a figure is judged when the finding is made."""
-    if require.test not in {Test.ALL, Test.AT_LEAST}:
+    if require.test not in COUNTS:
         return True
-    got: int = sum(
+    got = sum(
         entry["outcome"] == Outcome.PASSED
         for (population, phase, _), entry in state.sampled.items()
-        if population == spec.id and phase == MEASURED
+        if population == name and phase == MEASURED
     )
-    if require.test is Test.ALL or require.limit is None:
-        return got == spec.requests
-    least = require.limit.value
-    return 100 * got >= least * spec.requests if require.limit.unit == "%" else got >= least
+    return enough(require, got, spec.requests)
 
 
 def _arrivals(timing: Timing) -> list[Arrival]:

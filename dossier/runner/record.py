@@ -13,7 +13,9 @@ from dossier.digest import digest_of, sha256_hex
 from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.parse import parse_record
-from dossier.runner.figure import kept
+from dossier.runner.boundary import flags_of
+from dossier.runner.compare import Sided, compared
+from dossier.runner.figure import Figure, kept
 from dossier.runner.findings import finding_record
 from dossier.runner.journal import Entry, JournalError, Reading, read_journal
 from dossier.runner.plan import Plan, plan_of
@@ -47,11 +49,9 @@ class Recorded:
 def record(data: bytes) -> Recorded:
     """Make the records of one run. Raises JournalError for what is no journal, or one without an identified server."""
     told = told_by(read_journal(data))
-    identity = identity_record(told.plan, told.server)
-    hardware = hardware_record(told.plan, told.host, local=told.local)
-    recipe = recipe_record(told.plan, told.server, identity["id"], hardware["id"])
-    records = {"identities": identity, "hardware": hardware, "recipes": recipe}
-    pins = {f"{folder}/{item['id']}": _digest(item) for folder, item in records.items()}
+    records: dict[str, dict[str, Any]] = {}
+    recipes = {arm: _surroundings(told, arm, records) for arm in told.seen}
+    pins = {path: _digest(item) for path, item in records.items()}
     finding_id = f"{told.day}-{told.plan.id}"
     artifacts = _artifacts(told, data)
     listed = [_listed(name, content, what) for name, (content, what) in artifacts.items()]
@@ -61,8 +61,8 @@ def record(data: bytes) -> Recorded:
             artifacts[name] = (content, entry["title"])
     if "journal.jsonl" not in artifacts:
         listed.append(_private(data))
-    finding = finding_record(told, finding_id, recipe["id"], listed, dict(sorted(pins.items())))
-    files = {f"{folder}/{item['id']}.yaml": to_yaml(item, _HEAD) for folder, item in records.items()}
+    finding = finding_record(told, finding_id, recipes, listed, dict(sorted(pins.items())))
+    files = {f"{path}.yaml": to_yaml(item, _HEAD) for path, item in records.items()}
     files |= {f"artifacts/{finding_id}/{name}": content for name, (content, _) in artifacts.items()}
     text = to_yaml(finding, _HEAD)
     files[f"findings/{finding_id}.yaml"] = text
@@ -71,6 +71,18 @@ def record(data: bytes) -> Recorded:
     if not isinstance(parsed, Finding):
         raise TypeError("a finding was written that is none")
     return Recorded(parsed, files, model)
+
+
+def _surroundings(told: Told, arm: str, records: dict[str, dict[str, Any]]) -> str:
+    """Add what an arm stands on to the records by path; gives the id of its recipe."""
+    plan, server = told.plan, told.server(arm)
+    declared = plan.declared_of(arm)
+    identity = identity_record(plan.subject, declared, server)
+    hardware = hardware_record(declared, told.host(arm), local=told.local(arm))
+    on = (str(identity["id"]), str(hardware["id"]))
+    recipe = recipe_record(plan.subject, declared, server, on, plan.sides[arm].context_tokens, flags_of(told, arm))
+    records |= {f"identities/{on[0]}": identity, f"hardware/{on[1]}": hardware, f"recipes/{recipe['id']}": recipe}
+    return str(recipe["id"])
 
 
 def told_by(reading: Reading) -> Told:
@@ -82,12 +94,12 @@ def told_by(reading: Reading) -> Told:
         plan: Plan = plan_of(head["plan"])
     except ValidationError as error:
         raise JournalError(f"line 1 of the journal holds no valid plan: {error.error_count()} problems") from None
-    if plan.digest != head["plan_digest"]:
+    if digest_of(head["plan"]) != head["plan_digest"]:
         raise JournalError("line 1 of the journal: the plan is not the one whose digest stands beside it")
-    identities = [entry for entry in reading.of("identity") if entry["phase"] == "before"]
-    if not identities:
+    told = Told(plan, reading, head)
+    if not told.state.identities:
         raise JournalError("the journal ends before the server was identified: there is nothing to record")
-    return Told(plan, reading, head, identities[0])
+    return told
 
 
 def figures_json(told: Told) -> bytes:
@@ -95,11 +107,29 @@ def figures_json(told: Told) -> bytes:
     cells: dict[str, dict[str, dict[str, Any]]] = {}
     for spec, figures in told.figures:
         for figure in figures:
-            entry: dict[str, Any] = {"value": kept(figure.value), "unit": figure.unit, "n": figure.n}
-            if figure.low is not None and figure.high is not None:
-                entry["interval_95"] = [kept(figure.low), kept(figure.high)]
-            cells.setdefault(spec.id, {}).setdefault(figure.key, {})[figure.statistic] = entry
-    return _json({"plan_digest": told.head["plan_digest"], "journal_head": told.reading.head, "cells": cells})
+            cells.setdefault(spec.id, {}).setdefault(figure.key, {})[figure.statistic] = _figure(figure)
+    found = {"plan_digest": told.head["plan_digest"], "journal_head": told.reading.head, "cells": cells}
+    sided = [compared(told, planned) for planned in told.plan.comparisons or ()]
+    if sided:
+        found["comparisons"] = {one.planned.id: _sided(one) for one in sided}
+    return _json(found)
+
+
+def _figure(figure: Figure) -> dict[str, Any]:
+    entry: dict[str, Any] = {"value": kept(figure.value), "unit": figure.unit, "n": figure.n}
+    if figure.low is not None and figure.high is not None:
+        entry["interval_95"] = [kept(figure.low), kept(figure.high)]
+    if figure.over is not None:
+        entry["over_starts"] = figure.over
+    return entry
+
+
+def _sided(one: Sided) -> dict[str, Any]:
+    sides = {"candidate": one.candidate, "baseline": one.baseline}
+    found: dict[str, Any] = {name: _figure(figure) for name, figure in sides.items() if figure is not None}
+    if one.low is not None and one.high is not None:
+        found["interval"] = [kept(one.low), kept(one.high)]
+    return {**found, "unit": one.unit, "level": float(one.planned.level), "n": one.n, "method": one.method or None}
 
 
 def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
@@ -107,7 +137,7 @@ def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
     found = {"figures.json": (figures_json(told), "Figures computed from the samples")}
     if len(whole) <= MAX_FILE:
         return {"journal.jsonl": (whole, "Journal of the run, a hash chain"), **found}
-    for spec in told.plan.populations:
+    for spec in (each.published for each in told.instances):
         samples = [_bare(entry) for entry in told.samples(spec.id)]
         content = _json({"population": spec.id, "samples": samples})
         if len(content) > MAX_FILE:

@@ -16,10 +16,11 @@ JOURNAL = "file-journal"
 
 def summary(told: Told) -> str:
     """What was done and what came out, every figure by reference."""
-    engine = told.server["dialect"] if told.server["dialect"] != "unknown" else "an unrecognised server"
+    server = told.server(told.seen[0])
+    engine = server["dialect"] if server["dialect"] != "unknown" else "an unrecognised server"
     done = [spec for spec in told.specs if told.samples(spec.id)]
     plain = [f"`{spec.id}` [[{spec.id}]]" for spec in done if not isinstance(spec, Cell) and spec.id not in told.parts]
-    parts = [f"A run of `{told.plan.id}` against `{told.server['model']}`, served by {engine}."]
+    parts = [f"A run of `{told.plan.id}` against `{server['model']}`, served by {engine}."]
     if plain:
         parts.append(f"Passed of planned: {', '.join(plain)}.")
     parts += [said for spec in done if isinstance(spec, Cell) and (said := _cell(told, spec))]
@@ -40,9 +41,10 @@ def _cell(told: Told, spec: Cell) -> str:
 
 def caveats(told: Told) -> str:
     """The one thing to know before quoting a figure."""
-    where = "Client and server shared one machine. " if told.local else ""
+    where = "Client and server shared one machine. " if any(map(told.local, told.seen)) else ""
     declared = f"{told.plan.declared.caveat} " if told.plan.declared.caveat else ""
-    return f"{declared}{where}One start of one server, on one day: no figure here is a promise about another."
+    what = "One start of one server" if told.plan.arms is None else "A few starts of these servers"
+    return f"{declared}{where}{what}, on one day: no figure here is a promise about another."
 
 
 def limits(told: Told) -> list[dict[str, Any]]:

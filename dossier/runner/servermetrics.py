@@ -29,6 +29,7 @@ GAUGES: Mapping[Dialect, Mapping[str, str]] = {
     },
     Dialect.LLAMA_CPP: {"running": "llamacpp:requests_processing", "waiting": "llamacpp:requests_deferred"},
     Dialect.TGI: {"running": "tgi_batch_current_size", "waiting": "tgi_queue_size"},
+    Dialect.UNKNOWN: {"running": "reference:requests_running"},
     Dialect.TRTLLM: {
         "running": "trtllm_num_requests_running", "waiting": "trtllm_num_requests_waiting",
         "kv": "trtllm_kv_cache_utilization",
@@ -118,6 +119,19 @@ class Watch:
             "grown": {name: value for name, value in counters.items() if value is not None},
             "resets": len(grown.resets),
         }
+
+
+async def in_flight(client: Client, detection: Detection) -> int | None:
+    """Requests that the server is running or keeps waiting; None where it does not say."""
+    watch = Watch(client, detection)
+    await watch.take()
+    scrape = _parsed(watch.texts[0]) if watch.texts else None
+    if scrape is None:
+        return None
+    series = GAUGES.get(detection.dialect, {})
+    values = [scrape.gauge(series[name]) for name in ("running", "waiting") if name in series]
+    known = [value for value in values if value is not None]
+    return round(sum(known)) if known else None
 
 
 def _parsed(text: str) -> Scrape | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from dossier.errors import UsageError
 from dossier.runner.journal import Entry
-from dossier.runner.plan import Plan
+from dossier.runner.plan import CANDIDATE, Plan
 
 SCHEMA = "dossier/journal/v1"
 MEASURED = "measured"
@@ -21,7 +21,11 @@ Key = tuple[str, str, int]
 
 @dataclass(slots=True)
 class State:
-    """A fold over the entries. `sent` are requests without a sample: lost in flight, to be sent again."""
+    """A fold over the entries. `sent` are requests without a sample: lost in flight, to be sent again.
+
+    `identities` holds the first of each arm, `serving` the servers that the run has started and not stopped, `blocks`
+    those that are over.
+    """
 
     plan: Mapping[str, Any] = field(default_factory=dict)
     run: str = ""
@@ -31,7 +35,10 @@ class State:
     sizes: dict[str, Entry] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     calibrated: set[int] = field(default_factory=set)
-    identity: Entry | None = None
+    identities: dict[str, Entry] = field(default_factory=dict)
+    serving: dict[str, Entry] = field(default_factory=dict)
+    blocks: set[int] = field(default_factory=set)
+    void: set[int] = field(default_factory=set)
     repeats: dict[str, str] = field(default_factory=dict)
     ended: bool = False
 
@@ -46,8 +53,10 @@ class State:
                 self._request(entry)
             case "calibration":
                 self.calibrated.add(entry["streams"])
-            case "identity" if entry["phase"] == "before" and self.identity is None:
-                self.identity = entry
+            case "identity" if entry["phase"] == "before":
+                self.identities.setdefault(entry.get("arm", CANDIDATE), entry)
+            case "server-started" | "server-stopped" | "block-end" | "void":
+                self._block(entry)
             case "end":
                 self.ended = True
             case "sizing" | "done" | "repeat":
@@ -62,6 +71,17 @@ class State:
         else:
             self.sampled[key] = entry
             self.sent.discard(key)
+
+    def _block(self, entry: Entry) -> None:
+        match entry["event"]:
+            case "server-started":
+                self.serving[entry["arm"]] = entry
+            case "server-stopped":
+                self.serving.pop(entry["arm"], None)
+            case "void":
+                self.void.add(entry.get("block", 1))
+            case _:
+                self.blocks.add(entry["block"])
 
     def _population(self, entry: Entry) -> None:
         match entry["event"]:

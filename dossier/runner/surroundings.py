@@ -7,10 +7,11 @@ share a file.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from dossier.digest import digest_of
+from dossier.runner.arms import Declared
 from dossier.runner.plan import Plan
 
 _NOT_TOLD = "The server does not tell it, and the plan does not declare it."
@@ -34,9 +35,9 @@ def model_record(plan: Plan) -> dict[str, Any]:
     }
 
 
-def identity_record(plan: Plan, told: Mapping[str, Any]) -> dict[str, Any]:
+def identity_record(subject: str, declaration: Declared, told: Mapping[str, Any]) -> dict[str, Any]:
     """What exactly was served, as far as it is known."""
-    declared = _plain(plan)
+    declared = _plain(declaration)
     quantization = declared.get("quantization") or {"weights": told.get("ftype") or unknown(_NOT_TOLD)}
     record = {
         "title": f"{told['model']} as served by {_engine(told)}",
@@ -46,19 +47,19 @@ def identity_record(plan: Plan, told: Mapping[str, Any]) -> dict[str, Any]:
         "template_sha256": told.get("template_sha256") or unknown(_NOT_TOLD),
         "quantization": quantization,
         "license": declared.get("license"),
-        "notes": _identity_notes(plan, told),
+        "notes": _identity_notes(declared, told),
     }
-    return _named("dossier/identity/v1", f"{plan.subject}-{_slug(_engine(told))}", record)
+    return _named("dossier/identity/v1", f"{subject}-{_slug(_engine(told))}", record)
 
 
-def hardware_record(plan: Plan, here: Mapping[str, Any], *, local: bool) -> dict[str, Any]:
+def hardware_record(declaration: Declared, here: Mapping[str, Any], *, local: bool) -> dict[str, Any]:
     """The server's machine: this one where it runs here, else what the plan declares of it."""
-    declared = _plain(plan)
+    declared = _plain(declaration)
     why = _NOT_FOUND if local else _ELSEWHERE
     seen = _host(here) if local else {}
     host = {**{name: unknown(why) for name in ("os", "cpu", "memory")}, **seen, **declared.get("host", {})}
     gpus = declared.get("gpus") or (_gpus(here) if local else [])
-    title = plan.declared.hardware_title or _hardware_title(gpus, host)
+    title = declaration.hardware_title or _hardware_title(gpus, host)
     record = {
         "title": title,
         "gpus": gpus,
@@ -71,27 +72,30 @@ def hardware_record(plan: Plan, here: Mapping[str, Any], *, local: bool) -> dict
     return _named("dossier/hardware/v1", _slug(title), record)
 
 
-def recipe_record(plan: Plan, told: Mapping[str, Any], identity: str, hardware: str) -> dict[str, Any]:
-    """What was set, as far as it could be seen or was declared."""
-    declared = _plain(plan)
+def recipe_record(
+    subject: str, declaration: Declared, told: Mapping[str, Any], on: tuple[str, str], context: int | None,
+    flags: Sequence[str],
+) -> dict[str, Any]:  # fmt: skip
+    """What was set, as far as it could be seen or was declared; `on` are the ids of identity and hardware."""
+    declared = _plain(declaration)
     record: dict[str, Any] = {
         "title": f"{told['model']} on {_engine(told)}",
-        "models": [plan.subject],
-        "identity": identity,
-        "hardware": hardware,
-        "context_tokens": told.get("context") or plan.target.context_tokens or unknown(_NOT_TOLD),
-        "engine_sequences": plan.declared.engine_sequences or told.get("slots") or unknown(_NOT_TOLD),
+        "models": [subject],
+        "identity": on[0],
+        "hardware": on[1],
+        "context_tokens": told.get("context") or context or unknown(_NOT_TOLD),
+        "engine_sequences": declaration.engine_sequences or told.get("slots") or unknown(_NOT_TOLD),
         "modalities": ["text", *(name for name in told.get("modalities", ()) if name != "text")],
     }
     for name in ("parallelism", "kv_dtype", "prefix_cache", "speculation"):
         record[name] = declared.get(name) or unknown(_NOT_TOLD)
     for name in ("batch_tokens", "environment", "flags", "settings"):
-        record[name] = declared.get(name)
-    return _named("dossier/recipe/v1", f"{plan.subject}-{_slug(_engine(told))}", record)
+        record[name] = declared.get(name) if name != "flags" else list(flags) or None
+    return _named("dossier/recipe/v1", f"{subject}-{_slug(_engine(told))}", record)
 
 
-def _plain(plan: Plan) -> dict[str, Any]:
-    return plan.declared.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+def _plain(declaration: Declared) -> dict[str, Any]:
+    return declaration.model_dump(mode="json", by_alias=True, exclude_defaults=True)
 
 
 def _named(schema: str, stem: str, record: dict[str, Any]) -> dict[str, Any]:
@@ -133,9 +137,9 @@ def _runtime(told: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _identity_notes(plan: Plan, told: Mapping[str, Any]) -> str:
-    declared = [name for name in ("artifacts", "runtime", "quantization") if name in _plain(plan)]
-    said = f"Declared by the operator: {', '.join(declared)}. " if declared else ""
+def _identity_notes(declared: Mapping[str, Any], told: Mapping[str, Any]) -> str:
+    named = [name for name in ("artifacts", "runtime", "quantization") if name in declared]
+    said = f"Declared by the operator: {', '.join(named)}. " if named else ""
     signs = "; ".join(f"`{sign}`" for sign in told["signs"])
     return f"{said}The rest is what the server told. The dialect was recognised by {signs or 'nothing'}."
 

@@ -76,6 +76,12 @@ async def get_text(client: Client, path: str) -> Reply:
     return reply if reply.failure else Reply(None, raw.decode("utf-8", "replace"), reply.trace)
 
 
+async def post_text(client: Client, path: str) -> Reply:
+    """POST nothing to an absolute path and take the text that comes back, whatever it is."""
+    reply, raw = await _raw(client, Request("POST", path, b""))
+    return reply if reply.failure else Reply(None, raw.decode("utf-8", "replace"), reply.trace)
+
+
 async def generate(client: Client, protocol: Protocol, body: Mapping[str, Any]) -> Reply:
     """Generate without streaming."""
     return await post_json(client, client.target.api + protocol, {**body, "stream": False})

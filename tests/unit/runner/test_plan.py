@@ -9,7 +9,7 @@ from runner_support import plan, plan_text, session
 
 from dossier.errors import UsageError
 from dossier.runner.identity import MOST_REQUESTS, identify
-from dossier.runner.plan import api_key, around, estimate, plan_of, read_plan
+from dossier.runner.plan import api_keys, around, estimate, plan_of, read_plan
 from dossier.wire.client import Client
 from dossier.wire.dialect import LOOKS, Dialect, observe
 
@@ -71,10 +71,10 @@ def test_the_key_comes_from_the_variable_that_is_named(monkeypatch):
     text = plan_text().replace("model: reference", "model: reference, api_key_env: SOME_KEY")
     found, _ = read_plan(text, "plan.yaml")
     monkeypatch.setenv("SOME_KEY", "value")
-    assert api_key(found) == "value"
+    assert api_keys(found) == ["value"]
     monkeypatch.delenv("SOME_KEY")
     with pytest.raises(UsageError, match="SOME_KEY"):
-        api_key(found)
+        api_keys(found)
 
 
 def test_the_cost_of_a_population_is_known_beforehand():
