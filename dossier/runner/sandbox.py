@@ -1,9 +1,9 @@
 """Code from an answer, run against tests in a process of its own, as far from everything as Linux lets a user go.
 
 What holds: a time limit, processor time, memory, file size, an empty environment, an empty folder of its own that is
-deleted, and no network where the system lets a user make a namespace (`held` says which). What does not hold: the
-code may read any file that the runner's user may read, start processes within its limits, and look into the tests
-that share its interpreter. It is a guard against accidents, not against an attacker; run untrusted suites in a
+deleted; and no network, and no process that outlives it, where the system lets a user make namespaces (`held` says
+which). What does not hold: the code may read any file that the runner's user may read, and look into the tests that
+share its interpreter. It is a guard against accidents, not against an attacker; run untrusted suites in a
 machine of their own.
 """
 
@@ -77,8 +77,9 @@ def _judge(out: str, err: str, status: int, nonce: str) -> Ran:
     if status == 0 and rest.rstrip("\n").rpartition("\n")[2] == nonce:
         return Ran(None, "", held)
     last = err.strip().rpartition("\n")[2][-_TOLD:]
-    if status in {-signal.SIGXCPU, -signal.SIGKILL}:
-        return Ran("code-timeout", f"ended by signal {-status}", held)
+    ended = -status if status < 0 else status - 128
+    if ended in {signal.SIGXCPU, signal.SIGKILL}:
+        return Ran("code-timeout", f"ended by signal {ended}", held)
     kinds = {"SyntaxError": "code-invalid", "IndentationError": "code-invalid", "MemoryError": "code-memory",
              "AssertionError": "tests-failed"}  # fmt: skip
     kind = next((kind for name, kind in kinds.items() if last.startswith(name)), "code-error")

@@ -183,6 +183,13 @@ def test_no_network_where_the_system_lets_it_be_cut():
     assert (found.kind is None) == ("net" in found.held)
 
 
+def test_what_it_leaves_running_ends_with_it_where_the_system_lets_that_be():
+    """A child in a session of its own would hold the output open for a minute."""
+    code = "import os, time\nif os.fork() == 0:\n  os.setsid()\n  time.sleep(60)\ndef double(x): return 2 * x"
+    found = ran(code, seconds=3)
+    assert "processes" not in found.held or found.kind is None
+
+
 def test_the_folder_is_deleted_and_children_are_ended():
     found = ran("import os, sys\nprint(os.getcwd(), file=sys.stderr)\ndef double(x): raise SystemExit(os.getcwd())")
     folder = found.told.split()[-1]
