@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python
 BIN := .venv/bin
 VLLM_ENV ?= .venv-vllm
 
-.PHONY: help site serve check test test-live bench lock clean
+.PHONY: help site serve check test test-live measure bench lock clean
 
 help:        ## Show what there is.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -29,6 +29,10 @@ test: .venv/.dev       ## Install what the tests need and run everything that ne
 	$(BIN)/mypy
 	$(BIN)/dossier check evidence
 	$(BIN)/pytest -m "not live"
+
+measure: .venv/.dev     ## Measure a small real server on this machine (two minutes), and build the site with the finding.
+	$(BIN)/dossier run --local
+	@$(BIN)/dossier build
 
 test-live: .venv/.dev $(VLLM_ENV)/.ready   ## Run what needs a real vLLM (3.5 GB, on the CPU) and 200 kills; Linux on x86-64.
 	DOSSIER_VLLM_ENV=$(VLLM_ENV) $(BIN)/pytest -m live

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 MIB = 1024 * 1024
-_MACHINE_ID = Path("/proc/sys/kernel/random/boot_id")
 
 
 def host() -> dict[str, Any]:

@@ -60,7 +60,7 @@ def record(data: bytes) -> Recorded:
         if content is not None:
             artifacts[name] = (content, entry["title"])
     if "journal.jsonl" not in artifacts:
-        listed.append(_private(data))
+        listed.append(_private(data[: told.reading.size]))
     finding = finding_record(told, finding_id, recipes, listed, dict(sorted(pins.items())))
     files = {f"{path}.yaml": to_yaml(item, _HEAD) for path, item in records.items()}
     files |= {f"artifacts/{finding_id}/{name}": content for name, (content, _) in artifacts.items()}
@@ -138,13 +138,27 @@ def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
     if len(whole) <= MAX_FILE:
         return {"journal.jsonl": (whole, "Journal of the run, a hash chain"), **found}
     for spec in (each.published for each in told.instances):
-        samples = [_bare(entry) for entry in told.samples(spec.id)]
-        content = _json({"population": spec.id, "samples": samples})
-        if len(content) > MAX_FILE:
-            content = _json({"population": spec.id, "samples": [_without_gaps(entry) for entry in samples]})
-        if len(content) <= MAX_FILE:
-            found[f"samples-{spec.id}.json"] = (content, f"Samples of {spec.id}")
+        found |= _sample_files(spec.id, [_bare(entry) for entry in told.samples(spec.id)])
     return found
+
+
+def _sample_files(population: str, samples: list[dict[str, Any]]) -> dict[str, tuple[bytes, str]]:
+    """The samples in one file; where that is too large without gaps between chunks, and then in several files."""
+    whole = _json({"population": population, "samples": samples})
+    if len(whole) <= MAX_FILE:
+        return {f"samples-{population}.json": (whole, f"Samples of {population}")}
+    short = [_without_gaps(entry) for entry in samples]
+    for count in range(1, len(short) + 1):
+        step = -(-len(short) // count)
+        slices = [short[at : at + step] for at in range(0, len(short), step)]
+        parts = [_json({"population": population, "samples": part}) for part in slices]
+        if max(map(len, parts)) <= MAX_FILE:
+            break
+    title = f"Samples of {population}, without the gaps between chunks"
+    return {
+        f"samples-{population}{f'-{number}' if len(parts) > 1 else ''}.json": (content, title)
+        for number, content in enumerate(parts, 1)
+    }
 
 
 def _bare(entry: Entry) -> dict[str, Any]:

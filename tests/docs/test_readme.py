@@ -29,6 +29,7 @@ SAYS = {
 # These are how this very test is run.
 RUNS_THIS = {"make test", "make check"}
 SERVES = {"dossier serve"}
+MEASURES = {"make measure"}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +59,7 @@ def _run(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 def test_every_command_is_tried():
     assert COMMANDS, "the README shows no command"
-    assert set(COMMANDS) == set(SAYS) | RUNS_THIS | SERVES
+    assert set(COMMANDS) == set(SAYS) | RUNS_THIS | SERVES | MEASURES
 
 
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c in SAYS])
@@ -66,6 +67,15 @@ def test_a_command_does_what_is_promised(checkout, command):
     done = _run(command, checkout)
     assert done.returncode == 0, done.stdout + done.stderr
     assert SAYS[command] in done.stdout + done.stderr
+
+
+@pytest.mark.live
+def test_measuring_ends_in_a_finding_on_the_site(checkout):
+    before = set((checkout / "evidence/findings").iterdir())
+    done = _run("make measure", checkout)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (made,) = set((checkout / "evidence/findings").iterdir()) - before
+    assert (checkout / "site/findings" / made.stem / "index.html").exists()
 
 
 def test_serve_serves_the_site_and_rebuilds_it_on_a_change(checkout):
