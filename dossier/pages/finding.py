@@ -14,6 +14,7 @@ from dossier.errors import RenderError
 from dossier.model.decision import Decision
 from dossier.model.finding import Arm, Check, Finding, HardwareRelation, KeptFile, Links
 from dossier.model.vocabulary import MeasurementClass, Outcome, Role
+from dossier.pages.cite import citations
 from dossier.pages.context import Site, links_of
 from dossier.pages.fields import Pairs, Writer, fields_of, rest
 from dossier.pages.figures import comparison_grid, disagreements, gate_grid, gate_tally, measurement_grid
@@ -26,6 +27,7 @@ from dossier.pages.populations import misses, population_groups
 from dossier.pages.prose import plain
 from dossier.pages.shell import SearchEntry
 from dossier.pages.tables import Grid, grid
+from dossier.pages.trust import trust
 
 __all__ = ["finding_page", "outside"]
 
@@ -52,7 +54,9 @@ _SECTIONS: tuple[tuple[str, str, Callable[[Finding, Outside], object]], ...] = (
     ("hardware", "Other hardware", lambda f, _: f.hardware),
     ("links", "Links", lambda f, o: f.links != Links() or o.links or o.campaign or o.citations),
     ("sources", "Sources", lambda f, _: f.sources),
+    ("trust", "Why believe this", lambda *_: True),
     ("record", "Record", lambda *_: True),
+    ("cite", "Cite", lambda *_: True),
 )
 
 
@@ -94,9 +98,16 @@ def _cut(text: str) -> str:
 
 
 def _search(path: str, finding: Finding, text: str, limits: str) -> Iterator[SearchEntry]:
-    yield SearchEntry(path, finding.title, f"{finding.id} {text}")
+    yield SearchEntry(path, finding.title, f"{finding.id} {text} {_names(finding)}")
     if limits:
         yield SearchEntry(f"{path}#limits", f"{finding.title}: not claimed", limits)
+
+
+def _names(finding: Finding) -> str:
+    """What else it is looked for by: the recipes of its arms and its metrics."""
+    arms = (arm.recipe for arm in finding.arms.values())
+    named = [*(r for r in arms if isinstance(r, str)), *finding.recipes, *(m.metric for m in finding.measurements)]
+    return " ".join(dict.fromkeys(named))
 
 
 def _present(finding: Finding, known: Outside) -> dict[str, str]:
@@ -118,6 +129,7 @@ def _head(site: Site, finding: Finding, known: Outside) -> dict[str, Any]:
 
 
 def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any]:
+    differing = disagreements(writer, finding, known)
     return {
         "boundary": writer.facts(finding.boundary) if finding.boundary is not None else [],
         "arms": _arms(writer, finding),
@@ -130,7 +142,8 @@ def _evidence(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any
         "comparisons": comparison_grid(writer, finding),
         "gates": gate_grid(writer, finding, known),
         "tally": gate_tally(writer, finding, known),
-        "differing": disagreements(writer, finding, known),
+        "differing": differing,
+        "trust": trust(writer, finding, len(differing)),
     }
 
 
@@ -203,6 +216,7 @@ def _rest(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any]:
         "relations": grid(writer, finding.hardware, rest(HardwareRelation)),
         "backlinks": _by_word(known),
         "record": _record(writer, finding),
+        "cite": citations(finding, writer.view.site.catalog.entries["findings", finding.id].digest),
     }
 
 

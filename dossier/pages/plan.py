@@ -17,6 +17,8 @@ from dossier.fold import Event
 from dossier.pages.artifacts import artifact_index
 from dossier.pages.asof import day_page, day_path, snapshots_in_time
 from dossier.pages.catalogue import catalogue, of_year, year_page, year_path, years
+from dossier.pages.compare import PATH as COMPARE
+from dossier.pages.compare import compare_page
 from dossier.pages.context import Site
 from dossier.pages.decisions import decision_page
 from dossier.pages.difference import difference_page, pairs
@@ -164,6 +166,8 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     states = snapshots_in_time(site)
     news = keys.of("news", keys.heads, repr(states), repr(list(channels(site))))
     yield Planned(PATH, news, partial(news_page, site, states))
+    made = [(pair, *(site.titles.get((pair.folder, id_)) for id_ in (pair.before, pair.after))) for pair in pairs(site)]
+    yield Planned(COMPARE, keys.of("compare", repr(made)), partial(compare_page, site))
     for state in states:
         named = [site.titles.get(("findings", lane.finding), "") for lane in state.lanes]
         key = keys.of("as-of", repr(state), named, keys.others)

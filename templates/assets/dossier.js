@@ -8,11 +8,19 @@
     setTimeout(() => delete button.dataset.said, 1600);
   };
 
+  /* A citation names its page by path; the reader wants the address. */
+  const whole = (button) => {
+    const { copy, path } = button.dataset;
+    if (!path) return copy;
+    const canonical = document.querySelector("link[rel=canonical]")?.href;
+    return copy.replace(path, () => canonical || location.href.replace(/[?#].*/, ""));
+  };
+
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
     try {
-      await navigator.clipboard.writeText(button.dataset.copy);
+      await navigator.clipboard.writeText(whole(button));
       say(button, "Copied");
     } catch {
       getSelection().selectAllChildren(button.parentElement.querySelector("code"));
@@ -27,7 +35,9 @@
   document.addEventListener("DOMContentLoaded", () => {
     for (const button of document.querySelectorAll("[data-copy]")) button.hidden = false;
     const sizes = new ResizeObserver(markOverflow);
-    for (const table of document.querySelectorAll(".dx-table")) sizes.observe(table);
+    const observe = () => document.querySelectorAll(".dx-table").forEach((table) => sizes.observe(table));
+    observe();
+    document.addEventListener("dossier:tables", observe);
   });
 
   if (!fromFolder) return;

@@ -28,7 +28,10 @@ def test_every_record_has_its_page(corpus_site):
     expected |= {f"methodology/{rule.replace('/', '-')}/index.html" for rule in rule_docs()}
     pages = {name for name in tree(corpus_site) if name.endswith("index.html")}
     assert expected <= pages
-    expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated} | {"whats-new/index.html"}
+    expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated} | {
+        "whats-new/index.html",
+        "compare/index.html",
+    }
     expected |= {f"{day_path(day)}index.html" for day in days_of_change(Site(catalog, environment(ROOT)))}
     recipes = [(catalog.recipe(id_), id_) for id_ in catalog.ids("recipes")]
     expected |= {f"recipes/{r.derived_from}--{id_}/index.html" for r, id_ in recipes if r and r.derived_from}
