@@ -204,6 +204,27 @@ def paired_difference(candidate: Sequence[float], baseline: Sequence[float], lev
     return Difference(mean, mean - half, mean + half)
 
 
+def paired_p(candidate: Sequence[float], baseline: Sequence[float]) -> float | None:
+    """The two-sided p of a paired t test that the ratio is 1; None of fewer than two pairs.
+
+    Raises ValueError as `paired_ratio` does.
+    """
+    mean, error, n = _log_ratios(candidate, baseline)
+    if error is None:
+        return None
+    return 2 * min(0.5, _p_above(abs(mean), 0.0, error, n - 1))
+
+
+def fisher(k1: int, n1: int, k2: int, n2: int) -> float:
+    """The exact two-sided p of two rates: all tables of these margins that are no likelier than this one."""
+    _check_counts(k1, n1)
+    _check_counts(k2, n2)
+    passed = k1 + k2
+    tables = range(max(0, passed - n2), min(n1, passed) + 1)
+    weights = {k: math.comb(n1, k) * math.comb(n2, passed - k) for k in tables}
+    return sum(w for w in weights.values() if w <= weights[k1]) / sum(weights.values())
+
+
 def equivalence(
     candidate: Sequence[float], baseline: Sequence[float], band: float, alpha: float = 0.05
 ) -> Equivalence | None:

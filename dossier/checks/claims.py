@@ -15,6 +15,7 @@ from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.items import Item, compared, find_item, known, resolve
 from dossier.derive.latest import latest
+from dossier.derive.paired import within
 from dossier.errors import Severity
 from dossier.fold import day_of
 from dossier.model.base import Part, Quantity, Range
@@ -24,7 +25,7 @@ from dossier.model.measurement import Comparison, Delta, Measurement, Statistic
 from dossier.model.metrics import Metric
 from dossier.model.vocabulary import Attribution, Exclusion, MeasurementClass, Provenance
 from dossier.model.workload import Excluded, Population
-from dossier.stats import least_n
+from dossier.stats import Equivalence, least_n
 
 PERCENTILES = {Statistic.P90: 90, Statistic.P95: 95, Statistic.P99: 99}
 """Statistics that are a percentile above the median."""
@@ -32,7 +33,8 @@ TOLERANCE = 0.05
 """How far the actual prompt tokens of two matched populations may lie apart, as a share."""
 _OWN = {Provenance.MEASURED, Provenance.RETAINED}
 _CARRY_NOTHING = {Provenance.REPORTED, Provenance.EXTERNAL_PRIOR}
-_TIME_UNITS = {"s", "tok/s", "req/s"}
+TIME_UNITS = {"s", "tok/s", "req/s"}
+"""Units of a speed."""
 
 
 def severity_of(finding: Finding) -> Severity:
@@ -117,7 +119,7 @@ def absent_is_not_zero(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """A time or rate of nothing was not measured: zero would enter every comparison as a figure."""
     for index, measurement in enumerate(finding.measurements):
         metric, value = catalog.metric(measurement.metric), measurement.value
-        if metric is not None and metric.unit in _TIME_UNITS and isinstance(value, Quantity) and value.value == 0:
+        if metric is not None and metric.unit in TIME_UNITS and isinstance(value, Quantity) and value.value == 0:
             told = f"{metric.name} cannot be {value}; write the value, or {{unknown: why}}"
             yield Wrong(("measurements", index, "value"), told)
 
@@ -171,7 +173,7 @@ def _exclusions(side: _Side) -> list[tuple[Part, Excluded]]:
 
 
 def _why_excluded(side: _Side, metric: Metric | None) -> Exclusion | None:
-    speed = metric is not None and metric.unit in _TIME_UNITS
+    speed = metric is not None and metric.unit in TIME_UNITS
     for part, excluded in _exclusions(side):
         classes = set(excluded.classes)
         if (
@@ -270,7 +272,7 @@ def one_variable_is_one(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 
 
 @record_rule("claims/equivalence", Finding)
-def equivalence_is_shown(finding: Finding, _: Catalog) -> Iterator[Wrong]:
+def equivalence_is_shown(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """That no difference was found does not show that there is none: the whole interval has to lie in the band."""
     for index, comparison in enumerate(finding.comparisons):
         judged = [gate for gate in finding.gates if gate.subject == comparison.id]
@@ -278,7 +280,8 @@ def equivalence_is_shown(finding: Finding, _: Catalog) -> Iterator[Wrong]:
         noted = finding.provenance not in _OWN and (comparison.note or any(gate.note for gate in judged))
         if band is None or comparison.excluded is not None or noted:
             continue
-        if told := _not_equivalent(comparison, band):
+        shown = within(comparison, band, finding, catalog.finding)
+        if told := _not_equivalent(comparison, band, shown):
             soft = severity_of(finding) if comparison.interval is None else Severity.ERROR
             yield Wrong(("comparisons", index, "band") if comparison.band else ("comparisons", index), told, soft)
 
@@ -292,17 +295,19 @@ def _band(gates: list[Gate]) -> Delta | None:
     return None
 
 
-def _not_equivalent(comparison: Comparison, band: Delta) -> str:
+def _not_equivalent(comparison: Comparison, band: Delta, shown: Equivalence | None) -> str:
     interval = comparison.interval
-    within = f"within ±{band.size:f} {band.unit}"
+    told = f"within ±{band.size:f} {band.unit}"
+    if shown is not None:
+        low, high = (100 * (bound - 1) for bound in (shown.low, shown.high))
+        seen = f"the pairs give {low:+.2f}..{high:+.2f} % at 90 % (p = {shown.p:.3f})"
+        return "" if shown.equivalent else f"{seen}: {told} is not shown; take `band` out"
     if interval is None:
-        return (
-            f"{within} is claimed and not shown; give the `interval` of the difference at 90 %, or call it descriptive"
-        )
+        return f"{told} is claimed and not shown; give the `interval` of the difference at 90 %, or call it descriptive"
     if interval.level < 90:
         return f"two one-sided tests at 5 % are an interval at 90 %; this one has {interval.level:f} %"
     if max(abs(interval.low), abs(interval.high)) > band.size:
-        return f"{interval.low:f}..{interval.high:f} leaves the band: {within} is not shown; take `band` out"
+        return f"{interval.low:f}..{interval.high:f} leaves the band: {told} is not shown; take `band` out"
     return ""
 
 

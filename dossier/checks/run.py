@@ -20,6 +20,7 @@ from dossier.checks import (  # noqa: F401  (they register)
     links,
     privacy,
     prose,
+    replication,
     wording,
 )
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong

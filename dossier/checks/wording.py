@@ -11,16 +11,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dossier.catalog import Catalog
-from dossier.checks.claims import PERCENTILES, population_of, severity_of
+from dossier.checks.claims import PERCENTILES, TIME_UNITS, population_of, severity_of
 from dossier.checks.registry import Wrong, record_rule
-from dossier.derive.items import Item, look_up
+from dossier.derive.intervals import rates_difference
+from dossier.derive.items import Item, compared, known, look_up, resolve
 from dossier.derive.latest import latest
+from dossier.derive.paired import ratio, tested
 from dossier.derive.references import references
 from dossier.derive.walk import Place, prose
 from dossier.errors import Severity
 from dossier.model.finding import Finding
-from dossier.model.measurement import Comparison, Measurement
+from dossier.model.measurement import Comparison, Measurement, Replicate
 from dossier.model.vocabulary import Attribution, Load
+from dossier.model.workload import Population
 
 _END = re.compile(r"(?<=[.!?])\s+|\n\s*\n")
 _NOT = re.compile(r"(?i)\b(?:no|not|never|neither|nor|none|cannot|without|descriptive(?:ly)?|whether)\b|n't\b")
@@ -36,6 +39,10 @@ _CAUSE = re.compile(
     r"(?i)\b(?:due to|because(?: of)?|caused by|causes?|owing to|thanks to|attribut(?:ed|able) to"
     r"|results? from|explained by|explains|responsible for)\b"
 )
+_START = re.compile(r"(?i)\bthis (?:one )?(?:server )?start\b")
+_STARTS = 3
+"""Starts of the server that a claim about a configuration takes on each side."""
+_ALPHA = 0.05
 _TAIL = re.compile(
     r"(?i)\b(?:service(?:'s)? tail|tail of (?:the|a) service|tail latenc(?:y|ies)|users (?:wait|see|meet)|sl[ao]s?"
     r"|service p9[059])\b"
@@ -99,20 +106,74 @@ def better_is_shown(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
         if word is None or _NOT.search(said.text):
             continue
         for item, comparison in _parts(said.comparisons):
-            if told := _not_shown(comparison):
-                soft = severity_of(finding) if comparison.interval is None else Severity.ERROR
+            interval = _interval(comparison, item.finding, catalog)
+            if told := _not_shown(interval) or _one_of_many(comparison, item.finding, catalog):
+                soft = severity_of(finding) if interval is None else Severity.ERROR
                 how = "say what was seen and add a `limits` entry that `binds` it, or call it descriptive"
-                if comparison.interval is not None or not _bound(item):
+                if interval is not None or not _bound(item):
                     yield Wrong(said.place, f"`{word[0]}` of {item.id}: {told}; {how}", soft)
 
 
-def _not_shown(comparison: Comparison) -> str:
-    interval = comparison.interval
+def _interval(comparison: Comparison, here: Finding, catalog: Catalog) -> tuple[str, float, float, int] | None:
+    """The interval as shown, its bounds, and where no difference lies: stated, of pairs, or of two pass rates."""
+    stated = comparison.interval
+    if stated is not None:
+        same = 1 if comparison.stated is not None and comparison.stated.unit == "x" else 0
+        return f"{stated.low:f}..{stated.high:f}", float(stated.low), float(stated.high), same
+    paired = ratio(comparison, here, catalog.finding)
+    if paired is not None:
+        return f"of paired ratios, {paired.low:.4f}..{paired.high:.4f},", paired.low, paired.high, 1
+    rates = rates_difference(comparison, here, catalog.finding) if comparison.metric == "pass_rate" else None
+    return (f"{rates.low:.3f}..{rates.high:.3f}", rates.low, rates.high, 0) if rates is not None else None
+
+
+def _not_shown(interval: tuple[str, float, float, int] | None) -> str:
     if interval is None:
         return "the difference has no `interval`"
-    same = 1 if comparison.stated is not None and comparison.stated.unit == "x" else 0
-    shown = f"{interval.low:f}..{interval.high:f}"
-    return f"its interval {shown} holds {same}, no difference" if interval.low <= same <= interval.high else ""
+    shown, low, high, same = interval
+    return f"its interval {shown} holds {same}, no difference" if low <= same <= high else ""
+
+
+def _one_of_many(comparison: Comparison, here: Finding, catalog: Catalog) -> str:
+    """Why a difference is not shown beside the others of its family; empty where it is."""
+    found = tested(comparison, here, catalog.finding)
+    if found is None or found.adjusted <= _ALPHA:
+        return ""
+    return f"p = {found.p:.3f}, but {found.adjusted:.3f} among the {found.size} of {comparison.family} (Holm)"
+
+
+@record_rule("claims/replication", Finding)
+def speed_is_of_so_many_starts(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
+    """Tuning, memory layout and clocks differ from start to start: what one start shows holds for that start."""
+    for said in _sentences(_BETTER, finding, catalog):
+        word = _BETTER.search(said.text)
+        if word is None or _NOT.search(said.text) or _START.search(said.text):
+            continue
+        for item, comparison in _parts(said.comparisons):
+            starts = _starts(comparison, item.finding, catalog)
+            metric = compared(comparison, item.finding, catalog.finding, catalog.metric).metric
+            if starts is None or starts >= _STARTS or metric is None or metric.unit not in TIME_UNITS or _bound(item):
+                continue
+            told = f"`{word[0]}` of {item.id}, over {starts} start{'' if starts == 1 else 's'} of the server; it takes"
+            how = f"{_STARTS} on each side, or say `in this server start`, or bind it by a `limits` entry"
+            yield Wrong(said.place, f"{told} {how}", severity_of(finding))
+
+
+def _starts(comparison: Comparison, here: Finding, catalog: Catalog) -> int | None:
+    """The fewest server starts that stand behind a side; None where no side says."""
+    found = []
+    for target in (comparison.candidate, comparison.baseline):
+        side = resolve(target, here, catalog.finding)
+        part = side.part if side is not None else None
+        if side is None or not isinstance(part, Measurement | Population):
+            continue
+        each = getattr(part, "each", None)
+        population = population_of(part, side.finding)
+        arm = side.finding.arms.get(part.arm or (population.arm if population is not None else None) or "")
+        told = [known(owner.server_starts) for owner in (population, arm) if owner is not None]
+        given = [len(each.values)] if each is not None and each.of is Replicate.SERVER_START else told
+        found += [count for count in given if isinstance(count, int)][:1]
+    return min(found, default=None)
 
 
 @record_rule("claims/equal-words", Finding)

@@ -57,9 +57,14 @@ def measurement_interval(measurement: Measurement, population: Population | None
         return _stated(measurement.interval, unit)
     percent = _QUANTILES.get(measurement.statistic)
     n = known(measurement.n) if measurement.n is not None else known(population.completed) if population else None
+    n = len(measurement.each.values) if measurement.each is not None else n
     if percent is None or not isinstance(n, int) or n < 1:
         return None
     ranks = _ranks(n, percent)
+    values = sorted(measurement.each.values) if measurement.each is not None else []
+    if ranks is not None and len(values) == n and isinstance(measurement.value, Quantity):
+        bounds = _between(values[ranks.low - 1], values[ranks.high - 1], measurement.value.unit)
+        return f"{_LEVEL} interval {bounds} (values {ranks.low} to {ranks.high} of {number(n)})"
     if ranks is not None:
         return f"{_LEVEL} interval: values {ranks.low} to {ranks.high} of {number(n)}"
     least = least_n(percent, two_sided=True)

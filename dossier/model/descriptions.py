@@ -125,6 +125,8 @@ FIELDS: Final[dict[str, str]] = {
     "Measurement.value": "The figure with its unit, digits as they were read: 83.08 tok/s.",
     "Measurement.statistic": "Which number of many: median, mean, p95, single ...",
     "Measurement.n": "How many samples are behind it.",
+    "Each.of": "What was done again: request, prompt or server-start.",
+    "Each.values": "One figure a replicate, in the order of running and the unit of the value.",
     "Measurement.interval": "A confidence interval, where the source gives one.",
     "Measurement.origin": "The artifact, and where in it the figure stands.",
     "Interval.low": "Lower end, in the unit of the figure.",

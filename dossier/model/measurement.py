@@ -53,6 +53,21 @@ class Statistic(StrEnum):
     UNSTATED = "unstated"
 
 
+class Replicate(StrEnum):
+    """What was done again for each of several figures."""
+
+    REQUEST = "request"
+    PROMPT = "prompt"
+    SERVER_START = "server-start"
+
+
+class Each(Part):
+    """The figure of every replicate, in the order of running and in the unit of the value that sums them up."""
+
+    of: Replicate
+    values: tuple[Figure, ...] = Field(min_length=1)
+
+
 class Interval(Part):
     """What the sample says about the quantity: level in percent, and by which method."""
 
@@ -78,6 +93,7 @@ class Measurement(Part):
     statistic: Statistic = Statistic.UNSTATED
     approximate: Flag = Field(default=False, description="The source says about, nominal or at most.")
     n: Maybe[Count] | None = None
+    each: Each | None = Field(None, description="The figure of each request, prompt or server start, where kept.")
     population: PopulationId | None = None
     arm: ArmId | None = None
     class_: MeasurementClass | None = Field(None, alias="class")
@@ -147,6 +163,9 @@ class Comparison(Part):
     stated: Delta | None = None
     stated_differs: Prose | None = None
     band: Delta | None = Field(None, description="A declared band, for a claim of equivalence.")
+    paired: Flag | None = Field(None, description="The n-th of `each` on one side belongs to the n-th on the other.")
+    family: Slug | None = Field(None, description="A word that the comparisons of one question share, for Holm.")
+    primary: Flag | None = Field(None, description="Named in the plan as the one of its family that decides.")
     interval: Interval | None = Field(
         None, description="Of the difference, in its unit; equivalence needs one at 90 % or more inside the band."
     )

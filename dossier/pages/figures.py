@@ -13,6 +13,7 @@ from dossier.derive.format import number, with_unit
 from dossier.derive.gates import Judged
 from dossier.derive.intervals import comparison_interval, measurement_interval
 from dossier.derive.items import Compared, Item, display, known, stated_text
+from dossier.derive.paired import told
 from dossier.derive.show import shown
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
@@ -123,7 +124,7 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid:
             "of": lambda c: _metric(writer, c, results[c.id]),
             "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
             "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
-            "computed": lambda c: beside(_computed(results[c.id]), _rates(writer, c)),
+            "computed": lambda c: beside(_computed(results[c.id]), _tests(writer, c)),
             "stated": lambda c: _stated(c, results[c.id]),
             "interval": lambda c: _interval(c.interval, _unit(results[c.id].difference)) if c.interval else None,
             "band": lambda c: _band(c, results[c.id].difference),
@@ -132,11 +133,15 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid:
     )  # fmt: skip
 
 
-def _rates(writer: Writer, comparison: Comparison) -> str | None:
-    """The interval of a difference of two pass rates, where the comparison states none of its own."""
-    if comparison.interval is not None or comparison.metric != "pass_rate" or writer.finding is None:
+def _tests(writer: Writer, comparison: Comparison) -> str | None:
+    """What the counts or the replicates of both sides say of the difference, beyond what the comparison states."""
+    if writer.finding is None:
         return None
-    return comparison_interval(comparison, writer.finding, writer.view.site.catalog.finding)
+    find = writer.view.site.catalog.finding
+    found = told(comparison, writer.finding, find)
+    if comparison.interval is None and comparison.metric == "pass_rate":
+        found.insert(0, comparison_interval(comparison, writer.finding, find) or "")
+    return "; ".join(text for text in found if text) or None
 
 
 def _item_head(part: Comparison | Gate) -> Markup:
