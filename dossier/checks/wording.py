@@ -16,7 +16,7 @@ from dossier.checks.registry import Wrong, record_rule
 from dossier.derive.intervals import rates_difference
 from dossier.derive.items import Item, compared, known, look_up, resolve
 from dossier.derive.latest import latest
-from dossier.derive.paired import ratio, tested
+from dossier.derive.paired import ratio, significance
 from dossier.derive.references import references
 from dossier.derive.walk import Place, prose
 from dossier.errors import Severity
@@ -136,7 +136,7 @@ def _not_shown(interval: tuple[str, float, float, int] | None) -> str:
 
 def _one_of_many(comparison: Comparison, here: Finding, catalog: Catalog) -> str:
     """Why a difference is not shown beside the others of its family; empty where it is."""
-    found = tested(comparison, here, catalog.finding)
+    found = significance(comparison, here, catalog.finding)
     if found is None or found.adjusted <= _ALPHA:
         return ""
     return f"p = {found.p:.3f}, but {found.adjusted:.3f} among the {found.size} of {comparison.family} (Holm)"

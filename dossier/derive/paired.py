@@ -82,7 +82,7 @@ def members(family: str, here: Finding) -> list[Comparison]:
     return [c for c in here.comparisons if c.family == family and c.excluded is None]
 
 
-def tested(comparison: Comparison, here: Finding, find: Find) -> Tested | None:
+def significance(comparison: Comparison, here: Finding, find: Find) -> Tested | None:
     """The comparison's p and its adjusted one. None outside a family, or where a member cannot be tested."""
     if comparison.family is None or comparison.excluded is not None:
         return None
@@ -110,7 +110,7 @@ def told(comparison: Comparison, here: Finding, find: Find) -> list[str]:
         how = "equivalent" if shown.equivalent else "not shown equivalent"
         bounds = f"90{NBSP}% interval {_percent(shown.low)} to {_percent(shown.high)}{NBSP}%"
         found.append(f"{how} within ±{band.size:f}{NBSP}% ({bounds})")
-    test = tested(comparison, here, find)
+    test = significance(comparison, here, find)
     if test is not None:
         rest = "primary, not adjusted" if test.primary else f"{_p(test.adjusted)} among {test.size} (Holm)"
         found.append(f"p{NBSP}={NBSP}{_p(test.p)}; {rest}")

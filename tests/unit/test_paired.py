@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rule_cases import check_text
 
-from dossier.derive.paired import p_of, ratio, tested, told, within
+from dossier.derive.paired import p_of, ratio, significance, told, within
 from dossier.model.finding import Finding
 from dossier.stats import fisher, paired_p
 
@@ -97,7 +97,7 @@ def test_holm_takes_the_members_of_a_family_together():
     populations, rows = rates((60, 50), (58, 53), (60, 54), (57, 57))
     here = Finding.model_validate({**HEAD, "populations": populations, "comparisons": rows})
     ps = [p_of(c, here, nowhere) for c in here.comparisons]
-    found = [tested(c, here, nowhere) for c in here.comparisons]
+    found = [significance(c, here, nowhere) for c in here.comparisons]
     # By hand, step down: the least p times 4, the next times 3, each at least the one before, none above 1.
     least, second, third, last = sorted(ps)
     expected = {
@@ -114,7 +114,7 @@ def test_a_primary_comparison_keeps_its_p_and_is_not_counted_with_the_rest():
     populations, rows = rates((60, 50), (60, 54))
     rows[1]["primary"] = "true"
     here = Finding.model_validate({**HEAD, "populations": populations, "comparisons": rows})
-    rest, primary = (tested(c, here, nowhere) for c in here.comparisons)
+    rest, primary = (significance(c, here, nowhere) for c in here.comparisons)
     assert (primary.primary, primary.adjusted) == (True, primary.p)
     assert (rest.size, rest.adjusted) == (1, rest.p)
 
@@ -123,7 +123,7 @@ def test_a_family_with_a_member_that_cannot_be_tested_is_not_adjusted_at_all():
     populations, rows = rates((60, 50), (60, 54))
     populations[0].pop("passed")
     here = Finding.model_validate({**HEAD, "populations": populations, "comparisons": rows})
-    assert [tested(c, here, nowhere) for c in here.comparisons] == [None, None]
+    assert [significance(c, here, nowhere) for c in here.comparisons] == [None, None]
 
 
 # All of the tables that are no likelier put all six failures on one side. Four of one question are adjusted together.
