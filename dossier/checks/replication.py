@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 
 from dossier.catalog import Catalog
@@ -39,17 +39,21 @@ def value_sums_up(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 def _summed(statistic: Statistic, values: list[Decimal]) -> Decimal | None:
     if statistic in _RANKED:
         return sorted(values)[nearest_rank(len(values), _RANKED[statistic]) - 1]
-    match statistic:
-        case Statistic.MEDIAN:
-            return statistics.median(values)
-        case Statistic.MEAN:
-            return statistics.mean(values)
-        case Statistic.MIN | Statistic.MAX:
-            return min(values) if statistic is Statistic.MIN else max(values)
-        case Statistic.TOTAL:
-            return sum(values, Decimal(0))
-        case _:
-            return None
+    return _SUMMED[statistic](values) if statistic in _SUMMED else None
+
+
+def _geometric_mean(values: list[Decimal]) -> Decimal:
+    return Decimal(statistics.geometric_mean(map(float, values))) if min(values) > 0 else Decimal(0)
+
+
+_SUMMED: dict[Statistic, Callable[[list[Decimal]], Decimal]] = {
+    Statistic.MEDIAN: statistics.median,
+    Statistic.MEAN: statistics.mean,
+    Statistic.GEOMETRIC: _geometric_mean,
+    Statistic.MIN: min,
+    Statistic.MAX: max,
+    Statistic.TOTAL: lambda values: sum(values, Decimal(0)),
+}
 
 
 @record_rule("claims/paired", Finding)
