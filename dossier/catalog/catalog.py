@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from dossier.catalog.files import Found
-from dossier.catalog.summary import Summary
-from dossier.digest import file_digest, sha256_hex
+from dossier.catalog.summary import Summaries, Summary
+from dossier.digest import digest_of, file_digest, sha256_hex
 from dossier.errors import Problem
 from dossier.files import read_bytes
 from dossier.fold import Event, Folded, History, LaneState, day_of
@@ -36,12 +36,11 @@ _HELD = 300
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A record file that could be read and validated."""
+    """A record file that could be read and validated; `sha256` is of its bytes."""
 
     key: Key
     found: Found
     sha256: str
-    digest: str
     refs: tuple[Key, ...]
 
 
@@ -50,16 +49,17 @@ class Catalog:
     """Records by key; the summaries of findings in date order; problems met on loading.
 
     `broken` holds keys of files that are there and could not be validated, so that what refers to them is not
-    reported a second time.
+    reported a second time. `digests` are those that are known so far.
     """
 
     evidence: Path
     shown: str
     entries: dict[Key, Entry] = field(default_factory=dict)
-    summaries: dict[str, Summary] = field(default_factory=dict)
+    summaries: Summaries = field(default_factory=Summaries)
     broken: set[Key] = field(default_factory=set)
     problems: list[Problem] = field(default_factory=list)
     artifacts: Mapping[str, Path] = field(default_factory=dict)
+    digests: dict[Key, str] = field(default_factory=dict)
     _held: dict[Key, Record] = field(default_factory=dict)
     _held_findings: dict[Key, Record] = field(default_factory=dict)
     _kept: dict[str, tuple[str, int]] = field(default_factory=dict)
@@ -134,6 +134,13 @@ class Catalog:
             self._dependencies[key] = sha256_hex("\n".join(told).encode())
         return self._dependencies[key]
 
+    def stamp(self, folder: str) -> str:
+        """A digest of all records of a folder: of findings as their summaries have them, else of their bytes."""
+        if folder == Finding.FOLDER:
+            return self.summaries.stamp()
+        files = [f"{id_} {entry.sha256}" for (f, id_), entry in self.entries.items() if f == folder]
+        return sha256_hex("\n".join(sorted(files)).encode())
+
     @cached_property
     def _metric_files(self) -> dict[Key, str]:
         return {key: entry.sha256 for key, entry in self.entries.items() if key[0] == MetricRecord.FOLDER}
@@ -168,6 +175,14 @@ class Catalog:
     def finding(self, id_: str) -> Finding | None:
         """A finding by id."""
         return self._of(Finding, id_)
+
+    def digest(self, key: Key) -> str:
+        """The digest by which others name a record that is there; taken when it is first asked for."""
+        if key not in self.digests:
+            record = self.record(*key)
+            assert record is not None  # noqa: S101  (its entry is there)
+            self.digests[key] = digest_of_record(record)
+        return self.digests[key]
 
     def day(self, id_: str) -> date | None:
         """The date of a finding by id."""
@@ -279,6 +294,14 @@ class Catalog:
         """One lane's state; an empty one where nothing was decided."""
         folded = self.now if until is None else self.folded(until)
         return folded.lanes.get((model, lane), LaneState(model, lane))
+
+
+def digest_of_record(record: Record) -> str:
+    """SHA-256 over the canonical JSON of the validated record.
+
+    Defaults are left out, so that a new optional field does not change old digests.
+    """
+    return digest_of(record.model_dump(mode="json", by_alias=True, exclude_defaults=True))
 
 
 def _events_of(summary: Summary) -> Iterator[Event]:

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from dossier.cache import Cache
-from dossier.catalog.catalog import Catalog, Key
+from dossier.catalog.catalog import Catalog, Key, digest_of_record
 from dossier.catalog.files import ARTIFACTS
-from dossier.catalog.loading import digest_of_record, load_catalog
+from dossier.catalog.loading import load_catalog
 from dossier.digest import sha256_hex
 from dossier.errors import StorageError, UsageError
 from dossier.files import read_bytes
@@ -69,7 +69,7 @@ def index_of(catalog: Catalog) -> dict[str, Any]:
     kept = {path: catalog.kept(path) for path in catalog.artifacts}
     return {
         "schema": INDEX,
-        "records": {f"{folder}/{id_}": entry.digest for (folder, id_), entry in sorted(catalog.entries.items())},
+        "records": {f"{folder}/{id_}": catalog.digest((folder, id_)) for folder, id_ in sorted(catalog.entries)},
         "artifacts": {path: found[0] for path, found in kept.items() if found is not None},
     }
 
@@ -78,7 +78,7 @@ def published_in(place: Path) -> Publication:
     """What an index file, or another evidence folder, says was published."""
     if place.is_dir():
         with Cache(None) as cache:
-            return _published_catalog(load_catalog(place, cache, place.as_posix()), place.as_posix())
+            return _published_catalog(load_catalog(place, cache, place.as_posix(), digests=True), place.as_posix())
     try:
         index = json.loads(read_bytes(place))
         records, artifacts = dict(index["records"]), dict(index["artifacts"])
@@ -92,7 +92,7 @@ def _published_catalog(catalog: Catalog, where: str) -> Publication:
     if not catalog.entries:
         raise UsageError(f"{where}: there is no evidence in this folder")
     index = index_of(catalog)
-    digests = _immutable({key: entry.digest for key, entry in catalog.entries.items()})
+    digests = _immutable({key: catalog.digest(key) for key in catalog.entries})
     texts = {key: catalog.source(key) for key in digests}
     return Publication(where, digests, index["artifacts"], texts)
 
@@ -152,7 +152,7 @@ def published_at(ref: str, catalog: Catalog) -> Publication:
     unlike = {p: oid for p, oid in kept.items() if p not in catalog.artifacts or git.id_of(catalog.artifacts[p]) != oid}
     texts = git.contents({*other.values(), *unlike.values()})
     found = {key: record_in(texts[oid]) for key, oid in other.items()}
-    digests = {key: catalog.entries[key].digest if key in catalog.entries else "" for key in same}
+    digests = {key: catalog.digest(key) if key in catalog.entries else "" for key in same}
     digests |= {key: digest_of_record(record) if record is not None else "" for key, record in found.items()}
     return Publication(
         where,

@@ -10,9 +10,9 @@ from pathlib import Path
 from dossier.cache import Cache
 from dossier.catalog.catalog import Catalog, Entry, Key
 from dossier.catalog.files import Found, find_artifacts, find_records
-from dossier.catalog.summary import dump, restore, summarize
+from dossier.catalog.summary import dump, summarize
 from dossier.derive.walk import pointers
-from dossier.digest import digest_of, sha256_hex
+from dossier.digest import sha256_hex
 from dossier.errors import Problem
 from dossier.files import read_bytes
 from dossier.model.base import Record
@@ -29,36 +29,47 @@ Visit = Callable[[Catalog, Key], None]
 
 
 def load_catalog(
-    evidence: Path, cache: Cache, shown: str = "evidence", visit: Visit = lambda _catalog, _key: None
+    evidence: Path,
+    cache: Cache,
+    shown: str = "evidence",
+    visit: Visit = lambda _catalog, _key: None,
+    *,
+    digests: bool = False,
 ) -> Catalog:
-    """Read every record. Problems are collected in the catalog; only an unreadable folder raises StorageError."""
+    """Read every record. Problems are collected in the catalog; only an unreadable folder raises StorageError.
+
+    With `digests` that of every record is taken and kept: it costs least while the record is at hand.
+    """
     catalog = Catalog(evidence, shown)
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
-    _enter(found, catalog, cache, visit)
+    _enter(found, catalog, cache, visit, digests=digests)
     _summarize(catalog, cache)
     return catalog
 
 
-def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit) -> None:
+def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit, *, digests: bool) -> None:
     """Read or restore every record, and summarize the findings that were read, where all they name is known."""
     last = sorted(found, key=lambda item: item.folder == Finding.FOLDER)  # findings, which rest on all others
     # Read twice where it must be parsed: thousands of files are not held at once.
     stamps = [(item, sha256_hex(read_bytes(item.file))) for item in last]
     known = cache.get_many(_READ, [sha for _, sha in stamps])
-    fresh: dict[str, bytes] = {}
+    fresh: list[Entry] = []
     made: dict[str, bytes] = {}
     unread = {item.key for item in found}
     for item, sha in stamps:
-        restored = _restored(item, sha, known.get(sha))
+        restored = _restored(item, sha, known.get(sha), catalog)
         entry = restored or _read(item, catalog)
         if entry is None:
             catalog.broken.add(item.key)
             continue
         catalog.entries[item.key] = entry
-        if restored is None:
-            fresh[entry.sha256] = json.dumps([*item.key, entry.digest, entry.refs]).encode()
+        wanted = digests and item.key not in catalog.digests
+        if wanted:
+            catalog.digest(item.key)
+        if restored is None or wanted:
+            fresh.append(entry)
         if unread.isdisjoint(entry.refs):
             unread.remove(item.key)
             if restored is None:  # it is at hand now, and may not be later
@@ -66,17 +77,24 @@ def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit) -> 
                     made[catalog.dependency(item.key)] = _summary(entry, catalog)
                 visit(catalog, item.key)
     catalog.entries = {item.key: catalog.entries[item.key] for item in found if item.key in catalog.entries}
-    cache.put_many(_READ, fresh)
+    cache.put_many(_READ, {entry.sha256: _kept(entry, catalog) for entry in fresh})
     cache.put_many(_SUMMARY, made)
 
 
-def _restored(item: Found, sha: str, cached: bytes | None) -> Entry | None:
+def _kept(entry: Entry, catalog: Catalog) -> bytes:
+    """An entry as the cache keeps it, with its digest if it was asked for."""
+    return json.dumps([*entry.key, catalog.digests.get(entry.key), entry.refs]).encode()
+
+
+def _restored(item: Found, sha: str, cached: bytes | None, catalog: Catalog) -> Entry | None:
     if cached is None:
         return None
     folder, stem, digest, refs = json.loads(cached)
     if (folder, stem) != item.key:
         return None
-    return Entry(item.key, item, sha, digest, tuple((f, i) for f, i in refs))
+    if digest is not None:
+        catalog.digests[item.key] = digest
+    return Entry(item.key, item, sha, tuple((f, i) for f, i in refs))
 
 
 def _read(item: Found, catalog: Catalog) -> Entry | None:
@@ -100,15 +118,7 @@ def _read(item: Found, catalog: Catalog) -> Entry | None:
         return None
     catalog.hold(item.key, record)
     catalog.keep(item.key, document.data)
-    return Entry(item.key, item, sha256_hex(data), digest_of_record(record), tuple(_refs(record)))
-
-
-def digest_of_record(record: Record) -> str:
-    """SHA-256 over the canonical JSON of the validated record.
-
-    Defaults are left out, so that a new optional field does not change old digests.
-    """
-    return digest_of(record.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+    return Entry(item.key, item, sha256_hex(data), tuple(_refs(record)))
 
 
 def _refs(record: Record) -> Iterable[Key]:
@@ -126,7 +136,7 @@ def _summarize(catalog: Catalog, cache: Cache) -> None:
     fresh: dict[str, bytes] = {}
     for key, dependency in keys.items():
         if dependency in known:
-            catalog.summaries[key[1]] = restore(known[dependency])
+            catalog.summaries.put(key[1], known[dependency])
         else:
             fresh[dependency] = _summary(catalog.entries[key], catalog)
     cache.put_many(_SUMMARY, fresh)
@@ -136,10 +146,10 @@ def _summary(entry: Entry, catalog: Catalog) -> bytes:
     """Make the summary of a finding, and enter it; gives it as the cache keeps it."""
     finding = catalog.finding(entry.key[1])
     assert finding is not None  # noqa: S101  (its entry is there)
-    place, digest, hardware_of = entry.found.shown, entry.digest, partial(_hardware_of, catalog)
-    data = dump(summarize(finding, place, digest, catalog.finding, catalog.metric, hardware_of))
-    # Restored, even if just made: scattered among what was read, it would hold on to its memory.
-    catalog.summaries[finding.id] = restore(data)
+    hardware_of = partial(_hardware_of, catalog)
+    data = dump(summarize(finding, entry.found.shown, catalog.finding, catalog.metric, hardware_of))
+    # Not the summary itself: scattered among what was read, it would hold on to its memory.
+    catalog.summaries.put(finding.id, data)
     return data
 
 

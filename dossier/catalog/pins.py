@@ -18,4 +18,4 @@ def wanted_pins(finding: Finding, catalog: Catalog) -> dict[str, str]:
         keys += [("identities", recipe.identity)] if isinstance(recipe.identity, str) else []
         keys += [("hardware", recipe.hardware)] if isinstance(recipe.hardware, str) else []
     keys += [("hardware", relation.hardware) for relation in finding.hardware]
-    return {f"{f}/{i}": catalog.entries[f, i].digest for f, i in sorted(set(keys)) if (f, i) in catalog.entries}
+    return {f"{f}/{i}": catalog.digest((f, i)) for f, i in sorted(set(keys)) if (f, i) in catalog.entries}

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import hashlib
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 
 from dossier.derive.gates import judge
 from dossier.derive.items import Find, Item, Metrics, find_item, resolve
+from dossier.digest import sha256_hex
 from dossier.model.base import Count, Line, Part, Prose
 from dossier.model.decision import Decision, StatedRole
 from dossier.model.finding import Finding, KeptFile, Links
@@ -50,7 +52,6 @@ class Summary(Part):
     populations: Count = 0
     measurements: Count = 0
     comparisons: Count = 0
-    digest: str = ""
 
 
 def dump(summary: Summary) -> bytes:
@@ -63,8 +64,43 @@ def restore(data: bytes) -> Summary:
     return Summary.model_validate_json(data)
 
 
+class Summaries(Mapping[str, Summary]):
+    """Summaries by finding, each restored from what `dump` wrote when it is first asked for.
+
+    Most of a check asks for few of them.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, Summary | bytes] = {}
+        self._digests: dict[str, bytes] = {}
+
+    def put(self, id_: str, data: bytes) -> None:
+        """Enter the summary of a finding."""
+        self._known[id_] = data
+        self._digests[id_] = hashlib.sha256(data).digest()
+
+    def stamp(self) -> str:
+        """A digest of all of them."""
+        return sha256_hex(b"".join(digest for _, digest in sorted(self._digests.items())))
+
+    def __getitem__(self, id_: str) -> Summary:
+        found = self._known[id_]
+        if isinstance(found, bytes):
+            found = self._known[id_] = restore(found)
+        return found
+
+    def __contains__(self, id_: object) -> bool:
+        return id_ in self._known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
 def summarize(
-    finding: Finding, path: str, digest: str, find: Find, metrics: Metrics, hardware_of: Callable[[str], str | None]
+    finding: Finding, path: str, find: Find, metrics: Metrics, hardware_of: Callable[[str], str | None]
 ) -> Summary:
     """Condense a finding. `hardware_of` gives the hardware of a recipe."""
     recipes = recipes_of(finding)
@@ -94,7 +130,6 @@ def summarize(
         populations=len(finding.populations),
         measurements=len(finding.measurements),
         comparisons=len(finding.comparisons),
-        digest=digest,
     )
 
 

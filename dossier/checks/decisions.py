@@ -45,7 +45,7 @@ _FOLDED = {
     "decisions/current": "What is current cannot at once be a candidate, a fallback or refused.",
 }
 for _id, _why in _FOLDED.items():
-    catalog_rule(_id, _why)(partial(_from_fold, _id))
+    catalog_rule(_id, _why, Finding.FOLDER)(partial(_from_fold, _id))
 
 
 @record_rule("decisions/model", Finding)
@@ -166,7 +166,7 @@ def _promotions(catalog: Catalog) -> list[Event]:
     return [e for e in catalog.events() if e.decision.outcome is Outcome.PROMOTE]
 
 
-@catalog_rule("decisions/unmeasured")
+@catalog_rule("decisions/unmeasured", folder=Finding.FOLDER)
 def promoted_unmeasured(catalog: Catalog) -> Iterator[Placed]:
     """A recipe that nothing measured is not qualified, whatever its settings promise."""
     first: dict[str, date] = {}
@@ -181,7 +181,7 @@ def promoted_unmeasured(catalog: Catalog) -> Iterator[Placed]:
             yield _key(event), Wrong(("decisions", event.index, "recipe"), told, _soft(event.provenance))
 
 
-@catalog_rule("decisions/failed-gate")
+@catalog_rule("decisions/failed-gate", folder=Finding.FOLDER)
 def promoted_past_a_gate(catalog: Catalog) -> Iterator[Placed]:
     """A gate that failed stops a promotion, unless a human has waived it by then, with a reason."""
     for event in _promotions(catalog):
@@ -208,7 +208,7 @@ def _waived(gate: str, event: Event, catalog: Catalog) -> bool:
     return by is not None and catalog.summaries[by[0]].date <= catalog.summaries[event.finding].date
 
 
-@catalog_rule("decisions/two-currents")
+@catalog_rule("decisions/two-currents", folder=Finding.FOLDER)
 def two_currents(catalog: Catalog) -> Iterator[Placed]:
     """A lane has one current recipe: of two promotions on one day it must be plain which came last."""
     last: dict[tuple[str, str, date], Event] = {}
@@ -223,7 +223,7 @@ def two_currents(catalog: Catalog) -> Iterator[Placed]:
         yield _key(event), Wrong(("decisions", event.index, "recipe"), f"{told}; {how}")
 
 
-@catalog_rule("decisions/withdrawn-evidence")
+@catalog_rule("decisions/withdrawn-evidence", folder=Finding.FOLDER)
 def withdrawn_evidence(catalog: Catalog) -> Iterator[Placed]:
     """What was taken back carries nothing: neither a later decision, nor one that still holds."""
     for event in catalog.events():

@@ -69,7 +69,7 @@ def file_listed_twice(identity: Identity, _: Catalog) -> Iterator[Wrong]:
             seen.add(file.path)
 
 
-@catalog_rule("identity/size")
+@catalog_rule("identity/size", folder=Identity.FOLDER)
 def sizes_agree(catalog: Catalog) -> Iterator[Placed]:
     """Files of equal SHA-256 are equal, so their sizes are: another size means that one of the two is mistyped."""
     seen: dict[str, tuple[int, str]] = {}
@@ -126,10 +126,9 @@ def pins_are_current(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
 
 def _pin_is_right(name: str, digest: str, catalog: Catalog, command: str) -> Iterator[Wrong]:
     folder, _, id_ = name.partition("/")
-    entry = catalog.entries.get((folder, id_))
-    if entry is not None:
-        if entry.digest != digest:
-            yield Wrong(("pins", name), f"the digest of {name} is {entry.digest}; {command}")
+    if (folder, id_) in catalog.entries:
+        if (right := catalog.digest((folder, id_))) != digest:
+            yield Wrong(("pins", name), f"the digest of {name} is {right}; {command}")
     elif not catalog.exists(folder, id_):
         meant = nearest(name, (f"{f}/{i}" for f, i in catalog.entries))
         yield Wrong(("pins", name), f"there is no record {name[:90]!r}{meant}", key=True)

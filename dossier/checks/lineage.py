@@ -85,7 +85,7 @@ def withdrawal_says_why(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
         yield Wrong(("links", "withdraws"), "a withdrawal stands; publish what holds as a new finding instead")
 
 
-@catalog_rule("lineage/withdrawn-twice")
+@catalog_rule("lineage/withdrawn-twice", folder=Finding.FOLDER)
 def withdrawn_once(catalog: Catalog) -> Iterator[Placed]:
     """One withdrawal says why; a second would leave open which reason holds."""
     first: dict[str, Summary] = {}
@@ -97,7 +97,7 @@ def withdrawn_once(catalog: Catalog) -> Iterator[Placed]:
             yield (Finding.FOLDER, summary.id), Wrong(("links", "withdraws"), told)
 
 
-@catalog_rule("lineage/cycle")
+@catalog_rule("lineage/cycle", folder=Finding.FOLDER)
 def comes_before_itself(catalog: Catalog) -> Iterator[Placed]:
     """Of two findings that each claim to come after the other, one is wrong."""
     for summary in catalog.dated:

@@ -35,11 +35,10 @@ def check_published(catalog: Catalog, published: Publication) -> list[Problem]:
 
 def _records(catalog: Catalog, published: Publication) -> Iterator[Problem]:
     for key, digest in published.digests.items():
-        entry = catalog.entries.get(key)
-        if entry is None:
+        if key not in catalog.entries:
             if key not in catalog.broken:
                 yield _problem(catalog, key, "lineage/vanished", _vanished(key, catalog, published))
-        elif entry.digest != digest:
+        elif catalog.digest(key) != digest:
             yield from _changed(catalog, key, published)
 
 

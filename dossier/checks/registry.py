@@ -49,11 +49,16 @@ class RecordRule(Generic[R]):
 
 @dataclass(frozen=True, slots=True)
 class CatalogRule:
-    """A rule over the catalog; it says in which record each problem stands, or in which other file by its path."""
+    """A rule over the catalog; it says in which record each problem stands, or in which other file by its path.
+
+    What it finds follows from the records of one folder alone, where one is named: from findings, as summaries have
+    them.
+    """
 
     id: str
     why: str
     check: CatalogCheck
+    folder: str = ""
 
 
 RECORD_RULES: dict[str, RecordRule[Record]] = {}
@@ -72,11 +77,11 @@ def record_rule(
     return register
 
 
-def catalog_rule(rule_id: str, why: str = "") -> Callable[[CatalogCheck], CatalogCheck]:
+def catalog_rule(rule_id: str, why: str = "", folder: str = "") -> Callable[[CatalogCheck], CatalogCheck]:
     """Register a function as a rule over the whole catalog; its docstring, or `why`, says why."""
 
     def register(check: CatalogCheck) -> CatalogCheck:
-        CATALOG_RULES[rule_id] = CatalogRule(rule_id, why or check.__doc__ or "", check)
+        CATALOG_RULES[rule_id] = CatalogRule(rule_id, why or check.__doc__ or "", check, folder)
         return check
 
     return register

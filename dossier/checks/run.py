@@ -23,7 +23,7 @@ from dossier.checks import (  # noqa: F401  (they register)
     replication,
     wording,
 )
-from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Wrong
+from dossier.checks.registry import CATALOG_RULES, RECORD_RULES, Placed, Wrong
 from dossier.digest import sha256_hex
 from dossier.errors import Problem, Severity
 from dossier.model.finding import Finding
@@ -31,6 +31,7 @@ from dossier.source import Document
 from dossier.stamp import code_stamp
 
 _NAMESPACE = f"problems/{code_stamp()}"
+_TOGETHER = f"together/{code_stamp()}"
 
 
 def load_checked(load: Callable[[Visit], Catalog], cache: Cache) -> tuple[Catalog, list[Problem]]:
@@ -53,13 +54,32 @@ def check_catalog(catalog: Catalog, cache: Cache, seen: Mapping[Key, list[Proble
     """
     problems = set(catalog.problems)
     problems.update(_record_problems(catalog, cache, seen or {}))
-    for rule in CATALOG_RULES.values():
-        for place, wrong in rule.check(catalog):
-            if isinstance(place, str):
-                problems.add(Problem(place, 1, 1, rule.id, wrong.message, wrong.severity))
-            else:
-                problems.add(_placed(rule.id, wrong, catalog.entries[place], catalog.document(place)))
+    for rule_id, (place, wrong) in _found_together(catalog, cache):
+        if isinstance(place, str):
+            problems.add(Problem(place, 1, 1, rule_id, wrong.message, wrong.severity))
+        else:
+            problems.add(_placed(rule_id, wrong, catalog.entries[place], catalog.document(place)))
     return sorted(problems)
+
+
+def _found_together(catalog: Catalog, cache: Cache) -> Iterator[tuple[str, Placed]]:
+    """What the catalog rules find; anew only where something changed that a rule looks at."""
+    stamps = {folder: catalog.stamp(folder) for folder in {rule.folder for rule in CATALOG_RULES.values()} - {""}}
+    keys = {r.id: sha256_hex(f"{r.id} {stamps[r.folder]}".encode()) for r in CATALOG_RULES.values() if r.folder}
+    known = cache.get_many(_TOGETHER, keys.values())
+    fresh: dict[str, bytes] = {}
+    for rule in CATALOG_RULES.values():
+        key = keys.get(rule.id, "")
+        found = list(map(_placed_again, json.loads(known[key]))) if key in known else list(rule.check(catalog))
+        if key and key not in known:
+            fresh[key] = json.dumps([(at, w.place, w.message, w.severity, w.key) for at, w in found]).encode()
+        yield from ((rule.id, placed) for placed in found)
+    cache.put_many(_TOGETHER, fresh)
+
+
+def _placed_again(row: list[Any]) -> Placed:
+    at, place, message, severity, key = row
+    return at if isinstance(at, str) else (at[0], at[1]), Wrong(tuple(place), message, Severity(severity), key)
 
 
 def _may_suggest(problems: Iterable[Problem]) -> bool:

@@ -48,7 +48,8 @@ def check(
         if fix:
             catalog = load_catalog(evidence.root, cache, evidence.shown)
             _fix(catalog, evidence, cache, publications(catalog, base, published))
-        catalog, found = load_checked(partial(load_catalog, evidence.root, cache, evidence.shown), cache)
+        load = partial(load_catalog, evidence.root, cache, evidence.shown, digests=bool(base or published))
+        catalog, found = load_checked(load, cache)
         found += _immutability(catalog, publications(catalog, base, published))
     problems = sorted(p for p in found if evidence.concerns(p))
     click.echo(REPORTERS[style](problems), nl=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from dossier.cache import Cache
-from dossier.catalog import Catalog, load_catalog
+from dossier.catalog import Catalog, Key, load_catalog
 from dossier.catalog.history import write_base
 from dossier.checks.run import check_catalog
 from dossier.cli.project import find_evidence, open_cache
@@ -44,9 +44,9 @@ def impact(base: str, evidence: str) -> None:
     """
     found = find_evidence((evidence,))
     with open_cache(found.root) as cache, tempfile.TemporaryDirectory() as folder:
-        after = load_catalog(found.root, cache, found.shown)
+        after = load_catalog(found.root, cache, found.shown, digests=True)
         write_base(base, after, Path(folder))
-        before = load_catalog(Path(folder), cache, found.shown)
+        before = load_catalog(Path(folder), cache, found.shown, digests=True)
         unsound = [name for name, c in ((base, before), ("this change", after)) if _has_errors(c, cache)]
         pages = [] if unsound else changed_pages(found.root.parent, before, after, cache)
         click.echo("\n".join(report(before, after, pages, unsound)))
@@ -56,12 +56,15 @@ def _has_errors(catalog: Catalog, cache: Cache) -> bool:
     return any(problem.severity is Severity.ERROR for problem in check_catalog(catalog, cache))
 
 
+def _changed(before: Catalog, after: Catalog, key: Key) -> bool:
+    same = before.entries[key].sha256 == after.entries[key].sha256
+    return not same and before.digest(key) != after.digest(key)
+
+
 def report(before: Catalog, after: Catalog, made: Sequence[Changed], unsound: Sequence[str]) -> Iterator[str]:
     """The lines of the comment. `made` are the pages that differ; none were made where a side is `unsound`."""
     added = [key for key in after.entries if key not in before.entries]
-    changed = [
-        key for key, e in after.entries.items() if key in before.entries and before.entries[key].digest != e.digest
-    ]
+    changed = [key for key in after.entries if key in before.entries and _changed(before, after, key)]
     gone = [key for key in before.entries if key not in after.entries and key not in after.broken]
     yield "### What this changes on the published pages"
     yield ""

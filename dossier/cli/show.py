@@ -46,7 +46,7 @@ def show(record_id: str, evidence: str) -> None:
     if record is None:
         raise UsageError(f"{folder}/{id_} cannot be shown until `dossier check` finds no problem in it")
     console = Console(highlight=False)
-    console.print(f"[bold]{folder}/{id_}[/]  [dim]{catalog.entries[folder, id_].digest}[/]")
+    console.print(f"[bold]{folder}/{id_}[/]  [dim]{catalog.digest((folder, id_))}[/]")
     console.print(_head(record, catalog))
     tables = _of_finding(record, catalog) if isinstance(record, Finding) else _roles(id_, catalog)
     for table in tables:

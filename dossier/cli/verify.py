@@ -35,7 +35,7 @@ def verify(evidence: str, index: Path | None) -> None:
     """
     found = find_evidence((evidence,))
     with Cache(None) as cache:
-        catalog, every = load_checked(partial(load_catalog, found.root, cache, found.shown), cache)
+        catalog, every = load_checked(partial(load_catalog, found.root, cache, found.shown, digests=True), cache)
         problems = [p for p in every if p.rule.partition("/")[0] in _FAMILIES]
     errors = [p for p in problems if p.severity is Severity.ERROR]
     for what, count in recomputed(catalog).items():

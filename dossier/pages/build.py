@@ -54,7 +54,7 @@ def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: 
     """Build the site of a project. With errors in the evidence the site that stands is left as it is."""
     started = time.monotonic()
     progress("reading and checking", 0, 1)
-    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence), cache)
+    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence, digests=True), cache)
     report = Report(problems, records=len(catalog.entries))
     if not report.published:
         return report
@@ -73,7 +73,7 @@ def build(project: Path, site_dir: Path, evidence: str, cache: Cache, progress: 
 
 def render(project: Path, evidence: str, cache: Cache) -> Report:
     """Write every page as a Markdown file, for plain mkdocs, with the same articles."""
-    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence), cache)
+    catalog, problems = load_checked(partial(load_catalog, project / evidence, cache, evidence, digests=True), cache)
     report = Report(problems, records=len(catalog.entries))
     if not report.published:
         return report

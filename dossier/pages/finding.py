@@ -81,7 +81,7 @@ def finding_page(site: Site, finding_id: str) -> Page:
     summary = writer.prose(finding.summary)
     body = view.render(
         "finding.html.j2", f=finding, o=known, w=writer, summary=summary,
-        digest=site.catalog.entries["findings", finding_id].digest, present=_present(finding, known),
+        digest=site.catalog.digest(("findings", finding_id)), present=_present(finding, known),
         recipe_field=fields_of(Arm)["recipe"],
         **_head(site, finding, known), **_evidence(writer, finding, known), **_decisions(writer, finding, known),
         **_rest(writer, finding, known),
@@ -222,7 +222,7 @@ def _rest(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any]:
 
 def _record(writer: Writer, finding: Finding) -> Pairs:
     """What identifies the record itself: digest, what was left out, and the digests of what it rests on."""
-    digest = writer.view.site.catalog.entries["findings", finding.id].digest
+    digest = writer.view.site.catalog.digest(("findings", finding.id))
     pins = [
         html("<li>%s %s</li>", writer.view.link(*name.split("/", 1)), writer.pin(pin))
         for name, pin in finding.pins.items()

@@ -19,12 +19,12 @@ from dossier.pages.context import Site
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """Another finding, and the digest of what it says."""
+    """Another finding, and the SHA-256 of its file."""
 
     finding: str
     date: str
     title: str
-    digest: str
+    sha256: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def outside(site: Site, finding_id: str) -> Outside:
     by = site.catalog.withdrawn.get(finding_id)
     siblings = index.campaigns.get(summary.campaign or "", [])
     return Outside(
-        withdrawn_by=mention(by) if by is not None else None,
-        links=tuple((word, mention(other)) for word, other in site.linked_from.get(finding_id, [])),
-        campaign=tuple(mention(other) for other in siblings if other.id != finding_id),
+        withdrawn_by=mention(site, by) if by is not None else None,
+        links=tuple((word, mention(site, other)) for word, other in site.linked_from.get(finding_id, [])),
+        campaign=tuple(mention(site, other) for other in siblings if other.id != finding_id),
         citations=tuple(index.citations.get(finding_id, [])),
         waivers=tuple(_waivers(site, summary)),
         became=tuple(_became(site, summary)),
@@ -103,9 +103,10 @@ def outside(site: Site, finding_id: str) -> Outside:
     )
 
 
-def mention(summary: Summary) -> Mention:
+def mention(site: Site, summary: Summary) -> Mention:
     """A finding as another one's page names it."""
-    return Mention(summary.id, summary.date.isoformat(), summary.title, summary.digest)
+    sha256 = site.catalog.entries["findings", summary.id].sha256
+    return Mention(summary.id, summary.date.isoformat(), summary.title, sha256)
 
 
 def _waivers(site: Site, summary: Summary) -> Iterator[Waiver]:
@@ -189,4 +190,4 @@ def _citations(site: Site, summary: Summary) -> Iterator[tuple[str, Citation]]:
         for target in decision.evidence:
             finding, _, item = target.partition("#")
             if finding != summary.id and finding in site.catalog.summaries:
-                yield finding, Citation(mention(summary), decision.id, decision.outcome, item)
+                yield finding, Citation(mention(site, summary), decision.id, decision.outcome, item)

@@ -67,8 +67,8 @@ class Keys:
 
     @cached_property
     def _heads(self) -> dict[str, str]:
-        """Of every finding as indexes show it: neither its digest nor its prose."""
-        bare = {s.id: s.model_copy(update={"digest": "", "summary": "-"}) for s in self.site.catalog.dated}
+        """Of every finding as indexes show it: without its prose."""
+        bare = {s.id: s.model_copy(update={"summary": "-"}) for s in self.site.catalog.dated}
         return {id_: sha256_hex(dump(summary)) for id_, summary in bare.items()}
 
     @cached_property

@@ -17,7 +17,7 @@ from dossier.pages.tables import Cell, Grid, grid
 
 def record_facts(writer: Writer, record: Record) -> Pairs:
     """Id, digest and notes of a record."""
-    digest = writer.view.site.catalog.entries[record.FOLDER, record.id].digest
+    digest = writer.view.site.catalog.digest((record.FOLDER, record.id))
     facts: Pairs = [("Id", html("<code>%s</code>", record.id)), ("Digest", writer.pin(digest))]
     return [*facts, *writer.facts(record, ("notes",))]
 

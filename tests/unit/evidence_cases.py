@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from dossier.cache import Cache
 from dossier.catalog import load_catalog
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.errors import Problem
 
 EVIDENCE = Path(__file__).parents[1] / "evidence"
@@ -83,7 +84,7 @@ def copy_of_base(tmp_path: Path) -> Path:
 
 def check(root: Path) -> list[Problem]:
     with Cache(None) as cache:
-        return check_catalog(load_catalog(root, cache), cache)
+        return load_checked(partial(load_catalog, root, cache, "evidence"), cache)[1]
 
 
 def write(root: Path, path: str, text: str | bytes) -> None:

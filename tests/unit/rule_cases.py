@@ -6,11 +6,12 @@ The first line of a file says which rule is expected, or `nothing`; `# here` end
 from __future__ import annotations
 
 import shutil
+from functools import partial
 from pathlib import Path
 
 from dossier.cache import Cache
 from dossier.catalog import load_catalog
-from dossier.checks.run import check_catalog
+from dossier.checks.run import load_checked
 from dossier.errors import Problem
 
 EVIDENCE = Path(__file__).parents[1] / "evidence"
@@ -33,7 +34,7 @@ def check_text(text: str, tmp_path: Path, artifacts: dict[str, bytes] | None = N
         path = root / "artifacts" / "2026-02-01-case" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)
-    problems = check_catalog(load_catalog(root, Cache(None)), Cache(None))
+    _, problems = load_checked(partial(load_catalog, root, Cache(None), "evidence"), Cache(None))
     return [p for p in problems if p.path == f"evidence/{CASE}" and p.rule != "identity/pin"]
 
 

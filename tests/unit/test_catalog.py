@@ -103,22 +103,32 @@ def test_what_comes_from_the_cache_is_what_was_read(tmp_path):
     assert first.finding("2026-01-20-second") == second.finding("2026-01-20-second")
 
 
+def test_a_digest_is_known_again_or_taken_when_it_is_asked_for(tmp_path):
+    cache, key = tmp_path / "cache.sqlite", ("findings", "2026-01-20-second")
+    load(BASE, cache)
+    later = load(BASE, cache)
+    assert key not in later.digests
+    with Cache(cache) as opened:
+        taken = load_catalog(BASE, opened, digests=True).digests[key]
+    assert load(BASE, cache).digests[key] == taken == later.digest(key)
+
+
 def test_the_digest_is_of_the_meaning_not_of_the_layout(tmp_path):
     root = copy_of_base(tmp_path)
     file = root / "recipes/demo-a.yaml"
-    before = load(root).entries["recipes", "demo-a"].digest
+    before = load(root).digest(("recipes", "demo-a"))
     lines = file.read_text(encoding="utf-8").splitlines()
     file.write_text("\n".join(["# moved", *reversed(lines)]) + "\n", encoding="utf-8")
-    assert load(root).entries["recipes", "demo-a"].digest == before
+    assert load(root).digest(("recipes", "demo-a")) == before
     file.write_text(file.read_text(encoding="utf-8").replace("8192", "8193"), encoding="utf-8")
-    assert load(root).entries["recipes", "demo-a"].digest != before
+    assert load(root).digest(("recipes", "demo-a")) != before
 
 
 def test_pins_name_recipe_identity_and_hardware():
     catalog = load(BASE)
     pins = wanted_pins(catalog.finding("2026-01-20-second"), catalog)
     assert list(pins) == ["hardware/bench", "identities/demo-fp8", "recipes/demo-b"]
-    assert all(catalog.entries[tuple(name.split("/"))].digest == digest for name, digest in pins.items())
+    assert all(catalog.digest(tuple(name.split("/"))) == digest for name, digest in pins.items())
 
 
 def test_a_broken_record_is_there_and_has_no_value(tmp_path):

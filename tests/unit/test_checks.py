@@ -6,6 +6,7 @@ import ast
 import hashlib
 import os
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from evidence_cases import BASE, EVIDENCE, FAMILIES, brief, cases, check, copy_o
 from dossier.cache import Cache
 from dossier.catalog import load_catalog
 from dossier.checks.registry import CATALOG_RULES, RECORD_RULES
-from dossier.checks.run import check_catalog
+from dossier.checks.run import check_catalog, load_checked
 from dossier.errors import Severity
 
 ROOT = EVIDENCE.parents[1]
@@ -248,7 +249,7 @@ def test_each_byte_of_a_kept_file_counts(root):
 def twice(root, cache_file):
     """Problems as a fresh run sees them, and as a run with what is cached so far sees them."""
     with Cache(cache_file) as cache:
-        cached = check_catalog(load_catalog(root, cache), cache)
+        _, cached = load_checked(partial(load_catalog, root, cache, "evidence"), cache)
     return check(root), cached
 
 
@@ -264,6 +265,8 @@ def test_problems_are_the_same_with_and_without_a_cache(tmp_path):
     for _ in range(3):
         fresh, cached = twice(root, tmp_path / "cache.sqlite")
         assert fresh == cached
+        # Looking at each record while it is read, or at all of them afterwards, is the same.
+        assert fresh == check_catalog(load_catalog(root, Cache(None)), Cache(None))
         assert {"decisions/evidence", "decisions/approval", "lineage/withdrawn-twice"} <= {p.rule for p in fresh}
 
 
@@ -286,6 +289,18 @@ def test_a_change_is_seen_through_the_cache(tmp_path, path, old, new, rule):
     fresh, cached = twice(root, tmp_path / "cache.sqlite")
     assert fresh == cached
     assert rule in {p.rule for p in cached}
+
+
+def test_what_was_found_among_several_records_is_placed_anew_in_a_file_that_moved(tmp_path):
+    root = copy_of_base(tmp_path)
+    [case] = [case for case in CASES if case.name == "decisions/approval-unknown"]
+    write(root, case.place, case.text)
+    before, _ = twice(root, tmp_path / "cache.sqlite")
+    file = root / case.place
+    file.write_text(f"# one more line\n{file.read_text('utf-8')}", "utf-8")
+    fresh, cached = twice(root, tmp_path / "cache.sqlite")
+    assert fresh == cached
+    assert [(p.line - 1, p.rule) for p in cached] == [(p.line, p.rule) for p in before]
 
 
 def test_a_record_that_appears_ends_the_problem(tmp_path):

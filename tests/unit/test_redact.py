@@ -249,6 +249,14 @@ def test_places():
     assert [text[leak.start : leak.end] for leak in find(text)] == [GITHUB, "ada@engine.org"]
 
 
+@pytest.mark.parametrize("secret", SECRETS.values(), ids=SECRETS)
+def test_words_that_were_harmless_in_one_file_hide_nothing_in_the_next(secret):
+    pieces = [secret[:length] for length in range(1, 18)]
+    find("\n".join(pieces))
+    leaks = find(f"{pieces[-1]} and then {secret} stood there")
+    assert [leak.rule for leak in leaks if leak.start >= len(pieces[-1])], secret[:6]
+
+
 def test_what_it_says_never_holds_the_secret():
     for texts in PLANTED.values():
         for text in texts:

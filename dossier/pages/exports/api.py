@@ -49,7 +49,7 @@ def record_bytes(site: Site, folder: str, id_: str) -> bytes:
 
 def record_file(site: Site, key: Callable[..., str], folder: str, id_: str) -> Derived:
     """The file of a record, to be made while the record is at hand. `key` makes a key of parts."""
-    digest = site.catalog.entries[folder, id_].digest
+    digest = site.catalog.digest((folder, id_))
     return Derived(record_path(folder, id_), key("record", digest), partial(record_bytes, site, folder, id_))
 
 
@@ -75,7 +75,7 @@ def _heads(site: Site, name: str, site_url: str) -> Iterator[dict[str, Any]]:
             "outcomes": list(run.outcomes),
             "gates": dict(run.gates),
             "became": [{"word": word, "finding": later.id} for word, later in run.marks],
-            "digest": s.digest,
+            "digest": site.catalog.digest(("findings", s.id)),
             "record": f"{site_url}{record_path('findings', s.id)}",
             "page": f"{site_url}{page_of('findings', s.id)}",
         }
@@ -85,9 +85,13 @@ def index(site: Site, site_url: str) -> dict[str, Any]:
     """Where everything lies: findings by year, every other record, schemas, feeds."""
     entries = site.catalog.entries
     others: dict[str, list[dict[str, str]]] = {}
-    for (folder, id_), entry in sorted(entries.items()):
+    for folder, id_ in sorted(entries):
         if folder != "findings":
-            place = {"id": id_, "digest": entry.digest, "record": f"{site_url}{record_path(folder, id_)}"}
+            place = {
+                "id": id_,
+                "digest": site.catalog.digest((folder, id_)),
+                "record": f"{site_url}{record_path(folder, id_)}",
+            }
             others.setdefault(folder, []).append(place)
     newest = site.newest
     return {

@@ -22,9 +22,10 @@ def derived_files(site: Site, keys: Keys, site_url: str) -> Iterator[Derived]:
             yield api.record_file(site, keys.of, folder, id_)
     for year in years(site):
         found = of_year(site, year.name)
-        key = keys.of("api-year", site_url, keys.rows(found), [(s.id, s.digest) for s in found])
+        known = [(s.id, catalog.digest(("findings", s.id))) for s in found]
+        key = keys.of("api-year", site_url, keys.rows(found), known)
         yield Derived(api.year_path(year.name), key, partial(_json, partial(api.year, site, year.name, site_url)))
-    digests = {f"{folder}/{id_}": entry.digest for (folder, id_), entry in catalog.entries.items()}
+    digests = {f"{folder}/{id_}": catalog.digest((folder, id_)) for folder, id_ in catalog.entries}
     key = keys.of("api-index", site_url, sorted(digests.items()), [(y.name, y.count) for y in years(site)])
     yield Derived(api.INDEX, key, partial(_json, partial(api.index, site, site_url)))
     for name, make in api.descriptions().items():

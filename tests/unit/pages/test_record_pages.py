@@ -39,7 +39,7 @@ def test_every_field_of_every_part_or_why_it_is_not_known_is_on_the_page(tmp_pat
     site = site_of(tmp_path, recipe("recipe-a"), recipe("recipe-b"), BEFORE, make.part(kind, id=id_))
     made = html.unescape(page(site, id_).body)
     assert [token for token in make.made if token not in words(made)] == []
-    assert site.catalog.entries[kind.FOLDER, id_].digest.removeprefix("sha256:") in made
+    assert site.catalog.digest((kind.FOLDER, id_)).removeprefix("sha256:") in made
 
 
 @pytest.mark.parametrize("page", [recipe_page, identity_page, hardware_page])
