@@ -54,6 +54,7 @@ def test_every_link_inside_the_site_leads_somewhere(corpus_site):
             if re.match(r"https:|mailto:|data:", href):
                 continue
             path, _, fragment = href.partition("#")
+            path = path.partition("?")[0]
             folder = posixpath.dirname(name)
             target = posixpath.normpath(posixpath.join("/", folder, path)).lstrip("/") if path else name
             file = target if target in files else f"{target}/index.html".lstrip("/")

@@ -74,7 +74,7 @@ def _picture(view: View, metric_id: str, points: Sequence[Point], gone: Mapping[
     x = along([p.x for p in shown], _LEFT + 12, _WIDTH - _RIGHT - 12)
     y = from_zero([v for p in shown for v in (p.value, p.high or 0)], _HEIGHT - _BOTTOM, _TOP)
     svg = html(
-        '<svg class="dx-chart" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title>'
+        '<svg class="dx-chart" viewBox="0 0 %s %s" role="group" aria-labelledby="%s-t %s-d"><title id="%s-t">%s</title>'
         '<desc id="%s-d">%s</desc>%s%s</svg>',
         _WIDTH, _HEIGHT, id_, id_, id_, title, id_, told, joined("", _axes(x, y, metric.unit, against)),
         joined("", [_line(view, line, x, y) for line in drawn]),

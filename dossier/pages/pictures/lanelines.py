@@ -71,7 +71,7 @@ def timeline(view: View, subject: Subject) -> Markup:
     return html(
         '<figure class="dx-picture" id="picture-lanes"><figcaption><strong>%s</strong></figcaption><div '
         'class="dx-chart-frame" role="region" tabindex="0" aria-label="%s"><svg class="dx-chart" viewBox="0 0 %s %s" '
-        'role="img" aria-labelledby="lanes-t lanes-d"><title id="lanes-t">%s</title>'
+        'role="group" aria-labelledby="lanes-t lanes-d"><title id="lanes-t">%s</title>'
         '<desc id="lanes-d">%s</desc>%s</svg>'
         '</div><p class="dx-note">Drawn from <a href="#as-of">the table of days</a>. A bar that reaches the right '
         "edge is current.</p></figure>",
