@@ -103,7 +103,8 @@ class Subjects:
             return "points"
         if comparison.kind is Kind.RATIO:
             return "%"
-        return PER_REQUEST.get(comparison.metric) or BATCH[comparison.metric]
+        unit = PER_REQUEST.get(comparison.metric) or BATCH[comparison.metric]
+        return "points" if unit == "%" else unit
 
     def population(self, subject: str) -> tuple[str, tuple[str, Spec]] | None:
         """The population that a subject is, or whose figure it names; the longest name that fits."""

@@ -183,6 +183,23 @@ def test_the_operating_curve_is_that_of_the_gate():
     assert acceptance(0.95, 58, 60) == pytest.approx(0.417436, abs=1e-6)
 
 
+def test_shares_are_set_apart_in_points():
+    """0 of 100 prompt tokens cached in one arm and 90 in the other: a difference of 90 points, never of a percent."""
+
+    def sample(instance, index):
+        made = timed(100, index)
+        cached = 90 * (instance.block.arm == "candidate")
+        return {**made, "usage": {**made["usage"], "cached": cached}}
+
+    finding = simulated(
+        sample,
+        comparisons=("{id: hits, population: c1, metric: prefix_hit_rate, kind: difference}",),
+        gates=("{id: hit, subject: hits, require: shown > 50 points}",),
+    )
+    assert str(finding.comparisons[0].stated) == "+90.00 points"
+    assert verdicts(finding) == {"hit": "pass"}
+
+
 # Planted effects
 
 
