@@ -60,9 +60,11 @@ class Declared(Part):
     settings: dict[str, Line] = Field({})
 
     def over(self, common: Declared) -> Declared:
-        """What is declared here, and for the rest what is declared for all arms."""
+        """What is declared here, and for the rest what is declared for all arms; lists and tables are joined."""
         own = {name: value for name in Declared.model_fields if (value := getattr(self, name)) not in (None, (), {})}
-        return common.model_copy(update=own)
+        joined = {"flags": (*common.flags, *self.flags), "environment": {**common.environment, **self.environment},
+                  "settings": {**common.settings, **self.settings}}  # fmt: skip
+        return common.model_copy(update={**own, **joined})
 
 
 class Side(Target):

@@ -75,7 +75,8 @@ def _each(told: Told, arm: str) -> Iterator[tuple[str, str]]:
             yield f"declared {name.replace('_', ' ')}", str(data[name])
     for flag in flags_of(told, arm):
         name, _, value = flag.replace("=", " ", 1).partition(" ")
-        yield f"flag {name}", value or "given"
+        switched_off = name.startswith("--no-")
+        yield f"flag --{name.removeprefix('--no-').lstrip('-')}", value or ("no" if switched_off else "given")
     for kind, values in (("setting", declared.settings), ("variable", declared.environment)):
         for name, value in values.items():
             yield f"{kind} {name}", value

@@ -290,6 +290,25 @@ def test_another_flag_or_another_version_makes_it_the_whole_profile():
     assert "engine version: baseline not given, candidate 2" in found["varied"]
 
 
+def test_a_switch_and_its_negation_are_one_flag_and_a_field_that_says_the_same_no_second_axis():
+    found = plan(["{id: chat, probe: chat}"], [], [], more="declared: {flags: [--load dummy]}\n")
+    sides = {
+        name: side.model_copy(update={"declared": side.declared.model_copy(update=own)})
+        for (name, side), own in zip(
+            found.arms.items(),
+            ({"flags": ("--no-caching",), "prefix_cache": "off"}, {"flags": ("--caching",), "prefix_cache": "on"}),
+            strict=True,
+        )
+    }
+    run = Simulated(found.model_copy(update={"arms": sides})).go(lambda *_: {"outcome": "passed"})
+    seen = boundary(told_by(read_journal(("\n".join(run.lines) + "\n").encode())))
+    assert seen["attribution"] == "single-variable"
+    assert seen["varied"] == [
+        "declared prefix cache: baseline off, candidate on (flag --caching: baseline no, candidate given)"
+    ]
+    assert "flag --load: dummy" in seen["fixed"]
+
+
 def test_restoration_stands_in_the_finding():
     run = Simulated(plan(["{id: chat, probe: chat}"], [], [], more="restore: {arm: baseline}\n"))
     run.go(lambda *_: {"outcome": "passed"})
