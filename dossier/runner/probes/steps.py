@@ -95,8 +95,8 @@ def _facts(spec: Steps, _: Sequence[Entry]) -> Mapping[str, Any]:
 PROBES = (
     Probe(
         "steps", Steps, MeasurementClass.CONCURRENCY,
-        "One closed cell at each of several concurrencies, one after another, and the least of them that reaches 95 % "
-        "of the greatest rate.",
+        "One closed cell at each of several concurrencies, one after another, and the least that nearly reaches "
+        "the greatest rate.",
         "Where between two steps the rate stops growing, that more would be refused or queued, or what an open load "
         "does there; with the rate still growing at the last step no saturation is stated.",
         cell.cost, cell.ask_cell, cell.setup, cell.sizes, rounds, shares, timed=True, figures=knee, facts=_facts,
