@@ -4,8 +4,9 @@
     python benchmarks/instrument.py capacity
 
 `compare` runs 64 tokens at 10 ms gaps after 100 ms at 1, 16, 64 and 256 streams and prints a Markdown table.
-`capacity` doubles the streams until the TTFT error's p99 exceeds 10 ms. `load` is what `compare` runs in a process
-of its own: our client, or `floor`: nothing but an asyncio protocol that stamps in `data_received`.
+`capacity` goes up in steps until the TTFT error's p99 exceeds 10 ms, and then tries whether two client processes hold
+more than one. `load` is what `compare` runs in a process of its own: our client, or `floor`: nothing but an asyncio
+protocol that stamps in `data_received`.
 """
 
 from __future__ import annotations
@@ -75,11 +76,13 @@ class Client:
     read: Callable[[Path], Seen]
 
 
-def own(kind: str) -> Client:
+def own(kind: str, workers: int = 1) -> Client:
     def command(url: str, streams: int, requests: int, folder: Path) -> list[str]:
-        return [sys.executable, __file__, "load", kind, url, str(streams), str(requests), str(folder / "own.json")]
+        what = [kind, url, str(streams), str(requests), str(folder / "own.json"), "--workers", str(workers)]
+        return [sys.executable, __file__, "load", *what]
 
-    return Client(kind, command, lambda folder: Seen(**json.loads((folder / "own.json").read_text())))
+    name = kind if workers == 1 else f"{kind}, {workers} processes"
+    return Client(name, command, lambda folder: Seen(**json.loads((folder / "own.json").read_text())))
 
 
 def servebench(binary: str) -> Client:
@@ -166,9 +169,27 @@ def busy_seconds() -> float:
 
 
 def do_load(options: argparse.Namespace) -> None:
+    if options.workers > 1:
+        shared_load(options)
+        return
     load_one = floor if options.kind == "floor" else ours
     seen = run(load_one(options.url, options.streams, options.requests))
     Path(options.out).write_text(json.dumps(seen.__dict__))
+
+
+def shared_load(options: argparse.Namespace) -> None:
+    """The same load by several processes, a share of the streams each."""
+    outs = [Path(f"{options.out}.{number}") for number in range(options.workers)]
+    share = [str(options.streams // options.workers), str(options.requests // options.workers)]
+    started = [
+        subprocess.Popen([sys.executable, __file__, "load", options.kind, options.url, *share, str(out)])
+        for out in outs
+    ]
+    if any(process.wait() for process in started):
+        raise SystemExit("a worker failed")
+    parts = [Seen(**json.loads(out.read_text())) for out in outs]
+    ttft, tpot = ([value for part in parts for value in getattr(part, name)] for name in ("ttft", "tpot"))
+    Path(options.out).write_text(json.dumps(Seen(ttft, tpot, parts[0].note).__dict__))
 
 
 async def ours(url: str, streams: int, requests: int) -> Seen:
@@ -225,16 +246,18 @@ async def floor(url: str, streams: int, requests: int) -> Seen:
 # Tables
 
 
+HEAD = (
+    "| client | streams | ok | TTFT p50 / p99 | truth p50 / p99 | error p50 / p99 | TPOT p50 | truth | error p50 |"
+    " worst tail | CPU s | peak | wall s | cores busy | own health |\n" + "|---" * 15 + "|"
+)
+
+
 def do_compare(options: argparse.Namespace) -> None:
     clients = [own("floor"), own("dossier")]
     clients += [servebench(options.servebench)] if options.servebench else []
     clients += [aiperf(options.aiperf, options.tokenizer)] if options.aiperf else []
     print(f"{os.cpu_count()} cores, Python {sys.version.split()[0]}, {loop_name()}\n")
-    print(
-        "| client | streams | ok | TTFT p50 / p99 | truth p50 / p99 | error p50 / p99 | TPOT p50 | truth | error p50 |",
-        end="",
-    )
-    print(" worst tail | CPU s | peak | wall s | cores busy | own health |\n" + "|---" * 15 + "|")
+    print(HEAD)
     for turn in range(options.rounds):
         for streams, requests in CELLS:
             for client in clients[turn % len(clients) :] + clients[: turn % len(clients)]:
@@ -266,23 +289,30 @@ def row(cell: Cell) -> str:
     return "| " + " | ".join(str(each) for each in cells) + " |"
 
 
+STEPS = (128, 256, 384, 512, 640, 768, 896, 1024, 1280)
+
+
 def do_capacity(_: argparse.Namespace) -> None:
     print(
         "| streams | ok | TTFT error p50 / p99 ms | TPOT error p50 / p99 | chunk delay p99 ms | server late p99 ms |",
         end="",
     )
-    print(" CPU s / wall s | client-limited |\n" + "|---" * 8 + "|")
-    streams = 128
-    while True:
+    print(" CPU s / wall s | cores busy | client-limited |\n" + "|---" * 9 + "|")
+    for streams in STEPS:
+        began, idle = time.monotonic(), busy_seconds()
         result = calibrate(streams, 2 * streams)
+        busy = (busy_seconds() - idle) / (time.monotonic() - began)
         error, tpot = result.ttft_error_ms, result.tpot_error
         late, delay = result.server_late_ms.p99, result.chunk_delay_ms.p99
-        load_text = f"{result.health.cpu_s:.2f} / {result.health.wall_s:.2f}"
+        load_text = f"{result.health.cpu_s:.2f} / {result.health.wall_s:.2f} | {busy:.2f}"
         numbers = f"{error.p50:.1f} / {error.p99:.1f} | {tpot.p50:+.2%} / {tpot.p99:+.2%} | {delay:.1f} | {late:.1f}"
         print(f"| {streams} | {result.completed} | {numbers} | {load_text} | {'; '.join(result.limits)} |", flush=True)
         if error.p99 > 10:
-            return
-        streams *= 2
+            break
+    print("\n" + HEAD)
+    for streams in STEPS[3:]:
+        for workers in (1, 2):
+            print(row(run_cell(own("dossier", workers), streams, 2 * streams)), flush=True)
 
 
 def main() -> None:
@@ -298,6 +328,7 @@ def main() -> None:
     single = commands.add_parser("load")
     for name, kind in (("kind", str), ("url", str), ("streams", int), ("requests", int), ("out", str)):
         single.add_argument(name, type=kind)
+    single.add_argument("--workers", type=int, default=1)
     single.set_defaults(do=do_load)
     options = parser.parse_args()
     options.do(options)
