@@ -20,7 +20,7 @@ from dossier.model.vocabulary import Completion, Verdict
 from dossier.runner.display import estimate_table, result_table, watching
 from dossier.runner.engine import Run
 from dossier.runner.journal import Journal
-from dossier.runner.plan import Plan, api_keys, around, estimate, load_plan, read_plan
+from dossier.runner.plan import Plan, api_keys, around, base_urls, estimate, load_plan, read_plan
 from dossier.runner.scrub import Scrub
 from dossier.runner.state import State, require_same_plan, state_of
 
@@ -127,7 +127,7 @@ def _dry(plan: Plan) -> None:
 
 def _journal(plan: Plan, file: Path, *, resume: bool, only_restore: bool) -> str | None:
     """Run, or go on; gives the reason where it stopped before its end."""
-    scrub = Scrub.of(api_keys(plan))
+    scrub = Scrub.of(api_keys(plan), base_urls(plan))
     console = Console(stderr=True)
     if resume:
         journal, reading = Journal.reopen(file, scrub)

@@ -321,5 +321,13 @@ def api_key(target: Target) -> str | None:
 
 def api_keys(plan: Plan) -> list[str]:
     """Every key that the plan names. Raises UsageError where one is not set."""
-    targets = [*plan.sides.values(), *([plan.restore.routed] if plan.restore and plan.restore.routed else [])]
-    return [key for target in targets if (key := api_key(target)) is not None]
+    return [key for target in _targets(plan) if (key := api_key(target)) is not None]
+
+
+def base_urls(plan: Plan) -> list[str]:
+    """Every address that requests go to."""
+    return [target.base_url for target in _targets(plan)]
+
+
+def _targets(plan: Plan) -> list[Target]:
+    return [*plan.sides.values(), *([plan.restore.routed] if plan.restore and plan.restore.routed else [])]

@@ -24,7 +24,8 @@ from dossier.runner.prompts import size
 from dossier.runner.servermetrics import Watch
 from dossier.runner.session import BoundReachedError, Session
 from dossier.runner.state import MEASURED, WARMUP, State, stamp
-from dossier.wire.errors import WireError
+from dossier.wire import api
+from dossier.wire.errors import FailureClass, WireError
 from dossier.wire.pump import Pump
 from dossier.wire.stream import Arrival
 
@@ -131,6 +132,8 @@ class Runner:
             except BoundReachedError as error:
                 self.halt.ask(str(error))
                 return
+            if sample.kind == FailureClass.CONNECT and await self._nobody_there():
+                return
             self._keep(spec, phase, index, _lagged(sample, due_ns))
 
         if isinstance(spec, Cell) and spec.rate is not None and phase == MEASURED:
@@ -140,6 +143,18 @@ class Runner:
         else:
             await closed(item.indices, item.concurrency, one, self.halt)
         await self._flush()
+
+    async def _nobody_there(self) -> bool:
+        """Can the server be reached no more? Then the run stops, and what was not sent is sent when it goes on.
+
+        Where it answers after all, it refused a connection under load, and that request has failed.
+        """
+        if self.halt.reason is None:
+            reply, _ = await api.models(self.session.client)
+            if reply.failure is None or reply.failure.kind is not FailureClass.CONNECT:
+                return False
+            self.halt.ask(f"the server cannot be reached: {reply.failure.message}")
+        return True
 
     def _keep(self, spec: Spec, phase: str, index: int, sample: Sample) -> None:
         if sample.timing is not None and phase == MEASURED:

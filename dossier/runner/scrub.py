@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from dossier.redact import redact
 
 MARK = "[redacted secret]"
+SERVER = "[server]"
 QUOTED = "[quoted prompt]"
 _SHORTEST_LEAK = 8
 _SHORTEST_QUOTE = 16
@@ -22,17 +23,22 @@ class Scrub:
     """Takes secrets out of texts and of JSON data."""
 
     spellings: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, secrets: Iterable[str]) -> Scrub:
-        """A scrubber that knows these secrets, plain, in a URL, and in Base64."""
+    def of(cls, secrets: Iterable[str], base_urls: Iterable[str] = ()) -> Scrub:
+        """A scrubber that knows these secrets, plain, in a URL, and in Base64; and the servers' addresses."""
         found = {spelling for secret in secrets if secret for spelling in _spellings(secret)}
-        return cls(tuple(sorted(found, key=len, reverse=True)))
+        hosts = {urlsplit(url).netloc.rpartition("@")[2] for url in base_urls}
+        servers = [host for host in hosts if len(host) >= _SHORTEST_LEAK or ":" in host]
+        return cls(tuple(sorted(found, key=len, reverse=True)), tuple(sorted(servers, key=len, reverse=True)))
 
     def text(self, text: str) -> str:
         """The text without secrets, home paths, private addresses and the like."""
         for spelling in self.spellings:
             text = text.replace(spelling, MARK)
+        for server in self.servers:
+            text = text.replace(server, SERVER)
         return redact(text) if len(text) >= _SHORTEST_LEAK else text
 
     def data(self, value: Any) -> Any:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import random
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -396,3 +399,83 @@ class changing_server:  # noqa: N801 - reads as a phrase
         usage = {"prompt_tokens": 6, "completion_tokens": 1}
         mark = "a" if self.replies < 5 else "b"
         return 200, {"model": "reference", "system_fingerprint": mark, "choices": [said], "usage": usage}
+
+
+# Nobody there
+
+
+def test_a_lost_server_stops_the_run_and_going_on_drops_and_repeats_nothing(tmp_path):
+    """It is killed in the middle and started again on its port: what was in flight may fail, nothing after it does."""
+    text = plan_text("URL", ("{id: streaming, probe: streaming, requests: 60, concurrency: 2}",))
+    with running(tmp_path, Schedule(ttft_ms=20, gap_ms=1, tokens=20)) as served:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
+        process = start(tmp_path)
+        path, until = tmp_path / "run.jsonl", time.monotonic() + 60
+        while time.monotonic() < until and not (path.exists() and b'"measured","index":12' in path.read_bytes()):
+            time.sleep(0.01)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1, errors.decode()
+    before = samples(path)
+    stop = read_journal(path.read_bytes()).entries[-1]
+    assert "cannot be reached" in stop["why"]
+    assert str(served.port) not in path.read_text()
+    assert 0 < len(before) < 60
+    again = [sys.executable, "-m", "dossier.runner.reference_process", "--port", str(served.port), "--log",
+             str(tmp_path / "again.jsonl"), "--schedule", '{"ttft_ms": 20, "gap_ms": 1, "tokens": 20}']  # fmt: skip
+    with subprocess.Popen(again) as server:
+        try:
+            while not (tmp_path / "again.jsonl").exists() or not (tmp_path / "again.jsonl").read_bytes():
+                time.sleep(0.02)
+            _, errors = start(tmp_path, "--resume").communicate(timeout=60)
+        finally:
+            server.kill()
+    done = samples(path)
+    assert done[: len(before)] == before
+    keys = [key[:3] for key in done]
+    assert len(keys) == len(set(keys)) == 60
+    finding = record(path.read_bytes()).finding
+    assert finding.completion == "concluded"
+    assert {miss.kind for miss in finding.populations[0].misses} <= {"disconnected"}
+    assert finding.populations[0].failed <= 2
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 200 OK\r\nX-Drip: "], ids=["silent", "dripping headers"])
+def test_a_server_that_never_answers_anything_cannot_hang_the_run_past_its_bound(answer, tmp_path):
+    text = plan_text("URL").replace("seconds: 120, request_seconds: 5", "seconds: 2, request_seconds: 600")
+    with stuck_server(answer) as url:
+        (tmp_path / "plan.yaml").write_text(text.replace("URL", url).replace("idle_seconds: 2", "idle_seconds: 600"))
+        began = time.monotonic()
+        result = go(tmp_path)
+        took = time.monotonic() - began
+    assert result.exit_code == 1
+    assert took < 20
+    assert "bound of 2 s is reached" in result.stderr
+
+
+@contextlib.contextmanager
+def stuck_server(answer):
+    """Takes every connection, says `answer`, then one letter every tenth of a second if it said anything."""
+
+    def serve():
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=drip, args=(connection,), daemon=True).start()
+
+    def drip(connection):
+        with contextlib.suppress(OSError), connection:
+            connection.recv(65_536)
+            connection.sendall(answer)
+            while not over.wait(0.1):
+                connection.sendall(b"x" if answer else b"")
+
+    over = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=serve, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}/v1"
+        finally:
+            over.set()
+            listener.shutdown(socket.SHUT_RDWR)
