@@ -216,7 +216,7 @@ def _rest(writer: Writer, finding: Finding, known: Outside) -> dict[str, Any]:
         "relations": grid(writer, finding.hardware, rest(HardwareRelation)),
         "backlinks": _by_word(known),
         "record": _record(writer, finding),
-        "cite": citations(finding, writer.view.site.catalog.entries["findings", finding.id].digest),
+        "cite": citations(finding, writer.view.site.catalog.digest(("findings", finding.id))),
     }
 
 
