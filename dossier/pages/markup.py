@@ -13,11 +13,13 @@ from dossier.derive.format import when
 
 # The same ids, words and figures come again and again, in one finding and in the next.
 escaped = lru_cache(maxsize=4096)(escape)
+# Markup's own constructor asks every text whether it knows its HTML.
+_as = str.__new__
 
 
 def html(template: str, *values: object) -> Markup:
     """Markup from a literal template with `%s` and values, which are escaped unless they are markup already."""
-    return markup(template % tuple([v if type(v) is Markup else escaped(str(v)) for v in values]))
+    return _as(Markup, template % tuple([v if type(v) is Markup else escaped(str(v)) for v in values]))
 
 
 def safe(value: object) -> str:
@@ -27,13 +29,12 @@ def safe(value: object) -> str:
 
 def markup(finished: str) -> Markup:
     """Text that is HTML already."""
-    # Markup's own constructor asks every text whether it knows its HTML.
-    return str.__new__(Markup, finished)
+    return _as(Markup, finished)
 
 
 def joined(between: str, pieces: Iterable[str]) -> Markup:
     """Pieces of HTML in one, with literal HTML between them."""
-    return markup(between.join(pieces))
+    return _as(Markup, between.join(pieces))
 
 
 def figure(text: str) -> Markup:

@@ -33,6 +33,8 @@ INDEX = "models/"
 _ORDER = {role: place for place, role in enumerate(Role)}
 _OPEN = 2
 """Findings of each class whose evidence stands open; the older ones open at a click."""
+_WHOLE = 40
+"""Findings that a dossier shows whole; the older ones are rows of its run history. Else it would grow without end."""
 
 Fragments = Callable[[str], Mapping[str, str]]
 """Finding id -> its fragments."""
@@ -103,8 +105,8 @@ def model_page(site: Site, model_id: str, fragments: Fragments) -> Page:
     path = page_of("models", model_id)
     view = site.view(path)
     subject = next(each for each in site.subjects if each.id == model_id)
-    summaries = _summaries(site, model_id)
-    pieces = {s.id: {name: _trusted(text) for name, text in fragments(s.id).items()} for s in summaries}
+    summaries, shown = _summaries(site, model_id), shown_whole(site, model_id)
+    pieces = {s.id: {name: _trusted(text) for name, text in fragments(s.id).items()} for s in shown}
     recipes, found = recipe_rows(view, subject, summaries), runs(site, summaries)
     words = f"{subject.name}: what is current in each lane, its evidence, limits, history and every pin."
     body = view.render(
@@ -117,21 +119,30 @@ def model_page(site: Site, model_id: str, fragments: Fragments) -> Page:
         writer=Writer(view),
         lanes=[lane_view(view, snapshot, pieces) for snapshot in snapshots(site, subject)],
         summaries=summaries,
-        piece=lambda id_, name: pieces[id_].get(name, Markup()),
+        shown=shown,
+        piece=lambda id_, name: pieces.get(id_, {}).get(name, Markup()),
         said=list(_roles_said(site, subject, summaries)),
         recipes=recipes,
         pinned=_pinned(view, recipes),
         machines=_machines(view, recipes, summaries),
-        classes=_classes(pieces, summaries),
+        classes=_classes(pieces, shown),
         decided=decided(site, model_id),
         as_of=as_of(site, subject),
-        runs=found,
+        marks={run.summary.id: run.marks for run in found},
         history=run_table(view, found, "Dated findings", but="Models", ids="run-"),
         open=_OPEN,
         timeline=timeline(view, subject),
         curves=_curves(view, pieces),
     )
     return Page(path, "Models", subject.name, words, body, tuple(_search(site, path, subject)))
+
+
+def shown_whole(site: Site, model_id: str) -> list[Summary]:
+    """The findings that a dossier shows whole, newest first: the newest ones, and those that decided what holds now."""
+    states = (state for (model, _), state in site.catalog.now.lanes.items() if model == model_id)
+    events = (e for state in states for e in (state.promoted, state.confirmed, state.rolled))
+    deciding = {event.finding for event in events if event is not None}
+    return [s for n, s in enumerate(_summaries(site, model_id)) if n < _WHOLE or s.id in deciding]
 
 
 def _trusted(text: str) -> Markup:
@@ -154,7 +165,7 @@ def _search(site: Site, path: str, subject: Subject) -> Iterator[SearchEntry]:
 
 
 def _curves(view: View, pieces: Mapping[str, Mapping[str, Markup]]) -> Markup:
-    """The pictures of all findings' figures, newest finding first."""
+    """The pictures of the figures of the findings that are shown whole, newest finding first."""
     points = [point for found in pieces.values() if "points" in found for point in json.loads(str(found["points"]))]
     return pictures(view, points, dict.fromkeys(view.site.catalog.withdrawn, "withdrawn"))
 

@@ -30,7 +30,7 @@ from dossier.pages.hardware import hardware_index, hardware_page
 from dossier.pages.home import home_page
 from dossier.pages.identity import identity_index, identity_page
 from dossier.pages.methodology import methodology_page
-from dossier.pages.model import dossier_fragments, model_page, models_index
+from dossier.pages.model import dossier_fragments, model_page, models_index, shown_whole
 from dossier.pages.news import PATH, news_page
 from dossier.pages.outside import index_of
 from dossier.pages.places import Derived, Page, difference_path, page_of
@@ -192,13 +192,13 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
         shown = [(keys.records["findings", i], repr(outside(site, i))) for i in ids]
         key = keys.of("model", keys.records["models", id_], keys.recipes, shown, repr(site.newest))
         beside = (record_file(site, keys.of, "models", id_),)
-        yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_, ids), beside)
+        yield Planned(page_of("models", id_), key, partial(_dossier, site, keys, cache, id_), beside)
 
 
-def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str, ids: list[str]) -> Page:
-    """A dossier. A finding's contributions come from the cache where neither it nor what it shows has changed."""
+def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str) -> Page:
+    """A dossier. A finding's contributions come from the cache where neither it nor what it names has changed."""
     family, path = f"fragment/{code_stamp()}", page_of("models", model_id)
-    wanted = {i: keys.of(path, keys.records["findings", i], repr(outside(site, i))) for i in ids}
+    wanted = {s.id: keys.of(path, keys.records["findings", s.id]) for s in shown_whole(site, model_id)}
     known = cache.get_many(family, wanted.values())
     fresh: dict[str, bytes] = {}
 

@@ -95,9 +95,16 @@ def open_tree(root: Path, state: Path) -> Tree:
 
 def _make_folder(file: str, made: set[str]) -> None:
     folder = file.rpartition("/")[0]
-    if folder not in made:
-        os.makedirs(folder, exist_ok=True)  # noqa: PTH103
-        made.add(folder)
+    if folder in made:
+        return
+    try:
+        os.mkdir(folder)  # noqa: PTH102
+    except FileExistsError:
+        if not os.path.isdir(folder):  # noqa: PTH112
+            raise
+    except FileNotFoundError:
+        os.makedirs(folder)  # noqa: PTH103
+    made.add(folder)
 
 
 def _put(stream: BinaryIO, data: bytes) -> tuple[int, int]:

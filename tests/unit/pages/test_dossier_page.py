@@ -90,3 +90,23 @@ def test_the_methodology_explains_every_rule_and_metric(site):
     for doc in described_rules():
         assert doc.id in page
         assert doc.why in words(rule_page(site, doc.id).body)
+
+
+def test_a_dossier_shows_the_newest_findings_whole_and_the_others_in_its_run_history(tmp_path):
+    days = [f"2026-{month:02d}-{day:02d}" for month in (1, 2) for day in range(1, 26)]
+    promotes = {
+        "id": "d", "outcome": "promote", "lanes": ["text"], "recipe": "recipe-a", "human_approval": True,
+        "rollback": "recipe-b",
+    }  # fmt: skip
+    findings = [finding(f"{day}-run", limits=[f"Limit of {day}."]) for day in days]
+    findings[0] |= {"decisions": [promotes]}
+    site = site_of(tmp_path, recipe("recipe-a"), recipe("recipe-b"), *findings)
+    view = site.view("models/model-a/")
+    page = words(model_page(site, "model-a", lambda id_: dossier_fragments(site, view, id_)).body)
+    assert f"Limit of {days[-1]}." in page
+    assert f"Limit of {days[10]}." in page
+    assert f"Limit of {days[9]}." not in page
+    assert f"Limit of {days[0]}." in page, "it decided what is current"
+    assert "41 findings are shown whole" in page
+    assert "The other 9 stand in the run history" in page
+    assert f"Title of {days[9]}-run" in page
