@@ -2,8 +2,9 @@
 
     python benchmarks/site.py [--counts 1000 5000] [--rounds 3]
 
-CPU is user + system of the process and its children; memory is the greatest resident size of one process. Rounds are
-alternated. Results are printed as Markdown.
+Where `hugo` and `zensical` are on the PATH (packages of these names), they build the same bodies too. CPU is user +
+system of the process and its children; memory is the greatest resident size of one process. Rounds are alternated.
+Everything runs with its modules compiled, as after an installation. Results are printed as Markdown.
 """
 
 from __future__ import annotations
@@ -21,12 +22,19 @@ from pathlib import Path
 from synthetic import write_evidence
 
 ROOT = Path(__file__).resolve().parents[1]
+_HUGO = """baseURL = "https://example.org/"
+disableKinds = ["taxonomy", "term", "RSS"]
+[markup.goldmark.renderer]
+unsafe = true
+"""
 _SILENT = {"NO_MKDOCS_2_WARNING": "1", "DISABLE_MKDOCS_2_WARNING": "true"}
 
 
 def run(command: list[str], folder: Path) -> tuple[float, float]:
     """CPU seconds and peak MB of a command and its children."""
-    env = {**os.environ, **_SILENT, "DOSSIER_CACHE": str(folder / ".cache"), "PYTHONPATH": str(ROOT)}
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    env = {**kept, **_SILENT, "DOSSIER_CACHE": str(folder / ".cache"), "PYTHONPATH": str(ROOT)}
+    env["PYTHONPYCACHEPREFIX"] = str(folder.parent / "pycache")
     script = (
         "import resource, subprocess, sys\n"
         "code = subprocess.call(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)\n"
@@ -91,6 +99,39 @@ def mkdocs(folder: Path) -> tuple[float, float]:
     return run([sys.executable, "-m", "mkdocs", "build", "--quiet"], folder)
 
 
+def hugo(folder: Path) -> tuple[float, float]:
+    """Hugo over the same bodies, each in the page that mkdocs-material made for a finding."""
+    forget(folder, "hugo")
+    site = folder / "hugo"
+    shutil.copytree(folder / "build/docs", site / "content", ignore=shutil.ignore_patterns("assets", "images"))
+    for index in (site / "content").rglob("index.md"):
+        index.rename(index.with_name("_index.md"))  # else Hugo takes the pages beside it for its attachments
+    layouts = site / "layouts/_default"
+    layouts.mkdir(parents=True)
+    shell = next((folder / "build/shell").glob("*/_shell/findings/index.html")).read_text("utf-8")
+    slots = {
+        "dossier-title-slot": "{{ .Title }}",
+        "dossier-description-slot": "{{ .Description }}",
+        '<div class="dossier-article-slot"></div>': "{{ .Content }}",
+    }
+    for slot, filled in slots.items():
+        shell = shell.replace(slot, filled)
+    for layout in (layouts / "single.html", layouts / "list.html", site / "layouts/index.html"):
+        layout.write_text(shell, "utf-8")
+    (site / "hugo.toml").write_text(_HUGO, "utf-8")
+    return run(["hugo", "--quiet", "--source", "hugo"], folder)
+
+
+def zensical(folder: Path) -> tuple[float, float]:
+    """Zensical over the same bodies, with the project's mkdocs.yml."""
+    forget(folder, "build/mkdocs")
+    return run(["zensical", "build", "--clean", "--config-file", "mkdocs.yml"], folder)
+
+
+OTHERS = {"mkdocs": mkdocs, "hugo": hugo, "zensical": zensical}
+"""What builds the bodies that `dossier render` wrote."""
+
+
 def table(rows: list[tuple[str, int, list[tuple[float, float]]]]) -> str:
     """Median and spread of each row."""
     lines = ["| what | findings | CPU s, median (min to max) | n | peak MB |", "|---|---:|---:|---:|---:|"]
@@ -105,7 +146,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--counts", type=int, nargs="+", default=[1000, 5000])
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-mkdocs", action="store_true")
+    parser.add_argument("--without", nargs="*", default=[], choices=OTHERS, help="leave these out")
     options = parser.parse_args()
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
@@ -117,12 +158,14 @@ def main() -> None:
                 "nothing changed": unchanged,
                 "bare jinja2 loop": bare,
             }
-            if not options.no_mkdocs:
-                steps["plain mkdocs-material"] = mkdocs
+            usable = {"mkdocs", *filter(shutil.which, OTHERS)} - {*options.without}
+            there = [name for name in OTHERS if name in usable]
+            steps |= {name: OTHERS[name] for name in there}
+            unchanged(folder)  # compiles all modules
             results: dict[str, list[tuple[float, float]]] = {name: [] for name in steps}
-            for _ in range(options.rounds if count == options.counts[0] else 1):
+            for _ in range(options.rounds):
                 for name, step in steps.items():
-                    if name == "plain mkdocs-material":
+                    if name in there[:1]:
                         run([*OURS, "render"], folder)
                     results[name].append(step(folder))
             rows += [(name, count, found) for name, found in results.items()]

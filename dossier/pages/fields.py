@@ -200,6 +200,9 @@ class Writer:
 
     def metric(self, id_: str) -> Markup:
         """The name of a metric, linked to its definition."""
+        return self.view.once(self._metric, id_, "metric")
+
+    def _metric(self, id_: str, _: str) -> Markup:
         metric = self.view.site.catalog.metric(id_)
         name = metric.name if metric is not None else id_
         return html('<a href="%s">%s</a>', self.view.href("metrics", id_), name)

@@ -39,12 +39,12 @@ def joined(between: str, pieces: Iterable[str]) -> Markup:
 
 def figure(text: str) -> Markup:
     """A formatted figure that does not break over lines."""
-    return html('<span class="dx-fig">%s</span>', text)
+    return _as(Markup, f'<span class="dx-fig">{safe(text)}</span>')
 
 
 def quiet(text: str) -> Markup:
     """Words of less weight."""
-    return html('<span class="dx-quiet">%s</span>', text)
+    return _as(Markup, f'<span class="dx-quiet">{safe(text)}</span>')
 
 
 def moment(value: date | datetime) -> Markup:
@@ -64,4 +64,5 @@ def pin(digest: str, algorithm: str = "sha256") -> Markup:
 
 def permalink(item_id: str) -> Markup:
     """The id of an item, linked to its own row."""
-    return html('<a class="dx-quiet dx-unit" href="#i-%s">%s</a>', item_id, item_id)
+    id_ = safe(item_id)
+    return _as(Markup, f'<a class="dx-quiet dx-unit" href="#i-{id_}">{id_}</a>')
