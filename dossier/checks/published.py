@@ -8,14 +8,17 @@ from dossier.catalog import Catalog, Key
 from dossier.catalog.history import Publication, record_in
 from dossier.derive.difference import Change, differences
 from dossier.digest import canonical
-from dossier.errors import Problem
+from dossier.errors import Problem, Severity
 from dossier.model.base import Record
 from dossier.model.finding import Finding
+from dossier.model.vocabulary import Completion
 from dossier.source import Document, Mark
 
 WHY = {
     "lineage/changed": "Others have read, cited and pinned a published record; if it could change, none of that would "
     "hold. A correction is a new record, which the pages link from both ends.",
+    "lineage/open": "What is merged is published and stays as it is: what is open then is never completed in its place, "
+    "and its pins are never written. Its end is told by a record of its own, which its page shows.",
     "lineage/vanished": "A published record keeps its place: what cites it must find it, and what was decided on it "
     "must stay open to audit. Taking it back is a withdrawal.",
     "lineage/artifact-changed": "Published figures point into the artifact; another file under its name would let them "
@@ -30,7 +33,19 @@ _START = Mark(1, 1)
 
 def check_published(catalog: Catalog, published: Publication) -> list[Problem]:
     """What was published and is not as it was, as sorted problems."""
-    return sorted([*_records(catalog, published), *_artifacts(catalog, published)])
+    return sorted([*_records(catalog, published), *_artifacts(catalog, published), *_open(catalog, published)])
+
+
+def _open(catalog: Catalog, published: Publication) -> Iterator[Problem]:
+    """New findings that would be published while they are open: that may be meant, so it is a warning."""
+    for summary in catalog.dated:
+        key = (Finding.FOLDER, summary.id)
+        if summary.completion is Completion.OPEN and key not in published.digests:
+            told = "open, and published as it stands: write `completion: concluded` (or `aborted`) when it is done, or"
+            mark = catalog.document(key).locate(("completion",))
+            how = f"end it later by `dossier new addendum --for {summary.id}`"
+            path = catalog.entries[key].found.shown
+            yield Problem(path, mark.line, mark.column, "lineage/open", f"{told} {how}", Severity.WARNING)
 
 
 def _records(catalog: Catalog, published: Publication) -> Iterator[Problem]:
@@ -79,6 +94,7 @@ def _changed(catalog: Catalog, key: Key, published: Publication) -> Iterator[Pro
     changes = differences(before, after) if before is not None and after is not None else []
     document = catalog.document(key)
     mark = _mark(changes[0], document) if changes else _START
+    was_open = isinstance(before, Finding) and before.completion is Completion.OPEN
     shown = "; ".join(_short(str(change)) for change in changes[:_SHOWN])
     more = f" and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
     what = f": {shown}{more}" if changes else ""
@@ -86,12 +102,14 @@ def _changed(catalog: Catalog, key: Key, published: Publication) -> Iterator[Pro
         catalog,
         key,
         "lineage/changed",
-        f"published in {published.where}, and changed since{what}; {_advice(key)}",
+        f"published in {published.where}, and changed since{what}; {_advice(key, was_open=was_open)}",
         mark,
     )
 
 
-def _advice(key: Key) -> str:
+def _advice(key: Key, *, was_open: bool) -> str:
+    if was_open:
+        return f"put it back and end it by a new record: `dossier new addendum --for {key[1]}`"
     if key[0] == Finding.FOLDER:
         return f"put it back and correct it by a new record: `dossier new erratum --for {key[1]}`"
     return "put it back and write a new record under another id"

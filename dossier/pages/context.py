@@ -24,7 +24,7 @@ from dossier.model.finding import Finding
 from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison
 from dossier.model.subject import Lane, Subject
-from dossier.model.vocabulary import MeasurementClass, Outcome, Provenance, Role, Verdict, Word
+from dossier.model.vocabulary import Completion, MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.pages import prose as markdown
 from dossier.pages.markup import html
 from dossier.pages.places import anchor, difference_path, page_of, root_of
@@ -93,6 +93,18 @@ class Site:
             for word, target in links_of(summary):
                 found.setdefault(target, []).append((word, summary))
         return found
+
+    def concluded_by(self, id_: str) -> Summary | None:
+        """The later finding that ends one which was published while it was open: an addendum, or one in its place."""
+        if self.catalog.summaries[id_].completion is not Completion.OPEN:
+            return None
+        later = [s for word, s in self.linked_from.get(id_, ()) if word in {"adds to", "supersedes"}]
+        return next((s for s in reversed(later) if s.completion is not Completion.OPEN), None)
+
+    def completion(self, id_: str) -> Completion:
+        """How far the work of a finding went by now."""
+        end = self.concluded_by(id_)
+        return end.completion if end is not None else self.catalog.summaries[id_].completion
 
     def roles(self, recipe: str, until: date | None = None) -> list[LaneRole]:
         """The roles of a recipe in every lane that a decision named it for, at a date or now."""

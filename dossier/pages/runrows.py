@@ -78,7 +78,8 @@ def _badges(view: View, words: Iterable[Outcome | object]) -> str:
 
 def _kind(view: View, run: Run) -> str:
     s = run.summary
-    return _badges(view, [s.kind] if s.completion == "concluded" else [s.kind, s.completion])
+    completion = view.site.completion(s.id)
+    return _badges(view, [s.kind] if completion == "concluded" else [s.kind, completion])
 
 
 def _gates(view: View, run: Run) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,6 +15,9 @@ from dossier.catalog import load_catalog
 from dossier.catalog.history import index_of, published_at, published_in
 from dossier.checks.published import check_published
 from dossier.errors import UsageError
+from dossier.pages.context import Site
+from dossier.pages.environment import environment
+from dossier.pages.finding import finding_page
 
 BASE = Path(__file__).parents[1] / "evidence" / "base"
 FIRST, SECOND = "findings/2026-01-10-first.yaml", "findings/2026-01-20-second.yaml"
@@ -214,3 +218,70 @@ def test_a_file_that_is_no_index_is_refused(tmp_path, text):
     (tmp_path / "index.json").write_text(text, "utf-8")
     with pytest.raises(UsageError, match="not an index of published evidence"):
         published_in(tmp_path / "index.json")
+
+
+# A finding that is published while it is open ----------------------------------------------------------------------
+
+OPEN = """schema: dossier/finding/v1
+id: 2026-02-03-running
+title: Still running
+date: 2026-02-03
+kind: recheck
+provenance: transcribed
+models: [demo]
+completion: {completion}
+summary: The first hour is done.
+"""
+END = """schema: dossier/finding/v1
+id: 2026-02-04-done
+title: It is done
+date: 2026-02-04
+kind: addendum
+provenance: transcribed
+models: [demo]
+completion: {completion}
+summary: The second hour is done too.
+links: {{addendum_to: 2026-02-03-running}}
+"""
+
+
+def put(project, text, **fields):
+    text = text.format(**fields)
+    id_ = re.search(r"(?m)^id: (\S+)$", text)[1]
+    (project / f"evidence/findings/{id_}.yaml").write_text(text, "utf-8")
+
+
+def test_an_open_finding_is_published_with_a_warning_that_says_how_it_ends(project):
+    put(project, OPEN, completion="open")
+    catalog = catalog_of(project)
+    [problem] = check_published(catalog, published_at("main", catalog))
+    assert (problem.rule, problem.severity, problem.line) == ("lineage/open", "warning", 8)
+    assert "`dossier new addendum --for 2026-02-03-running`" in problem.message
+    put(project, OPEN, completion="concluded")
+    assert against(project) == []
+
+
+def test_once_published_it_stays_and_is_ended_by_a_record_of_its_own(project):
+    put(project, OPEN, completion="open")
+    git(project, "checkout", "-q", "main")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "Publish what is open")
+    assert against(project) == []
+    put(project, OPEN, completion="concluded")
+    catalog = catalog_of(project)
+    [problem] = check_published(catalog, published_at("main", catalog))
+    assert problem.rule == "lineage/changed"
+    assert "end it by a new record: `dossier new addendum --for 2026-02-03-running`" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("completion", "shown"), [("concluded", "concluded"), ("aborted", "aborted"), ("open", "open")]
+)
+def test_its_page_shows_how_it_ended(project, completion, shown):
+    put(project, OPEN, completion="open")
+    put(project, END, completion=completion)
+    site = Site(catalog_of(project), environment(project))
+    assert site.completion("2026-02-03-running") == shown
+    head = finding_page(site, "2026-02-03-running").body.partition("</header>")[0]
+    assert ("published while it was open" in head) is (completion != "open")
+    assert ("findings/2026-02-04-done/" in head) is (completion != "open")
