@@ -9,6 +9,7 @@ from functools import partial
 from click.testing import CliRunner
 
 from dossier.cli.check import check
+from dossier.cli.run import run
 from dossier.cli.run import run as run_command
 from dossier.cli.verify import verify
 from dossier.runner.plan import read_plan
@@ -50,6 +51,13 @@ def plan(base_url="http://127.0.0.1:1/v1", populations=("{id: chat, probe: chat}
     found, problems = read_plan(plan_text(base_url, populations, more), "plan.yaml")
     assert found is not None, problems
     return found
+
+
+def go(folder, *more):
+    """Run the plan in a folder as the command does; journal and evidence are left beside it."""
+    names = {"--journal": "run.jsonl", "--evidence": "evidence"}
+    options = [part for option, name in names.items() for part in (option, str(folder / name))]
+    return CliRunner().invoke(run, [str(folder / "plan.yaml"), *options, *more], catch_exceptions=False)
 
 
 @asynccontextmanager

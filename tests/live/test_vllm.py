@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from runner_support import go as run_plan
 
 from dossier.cli.check import check
-from dossier.cli.run import run
 from dossier.cli.verify import verify
 from dossier.errors import UsageError
 from dossier.runner.child import first_answer
@@ -73,9 +73,7 @@ def _look(port):
 def go(folder, text):
     """Run a plan; gives what the command said, and the finding."""
     (folder / "plan.yaml").write_text(text)
-    names = {"--journal": "run.jsonl", "--evidence": "evidence"}
-    options = [part for option, name in names.items() for part in (option, str(folder / name))]
-    result = CliRunner().invoke(run, [str(folder / "plan.yaml"), *options], catch_exceptions=False)
+    result = run_plan(folder)
     return result, record((folder / "run.jsonl").read_bytes()).finding
 
 

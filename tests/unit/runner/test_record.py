@@ -7,11 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from runner_support import plan, plan_text
+from runner_support import go, plan, plan_text
 
 from dossier.cli.check import check
 from dossier.cli.record import record as record_command
-from dossier.cli.run import run as run_command
 from dossier.digest import sha256_hex
 from dossier.runner.journal import Journal, read_journal
 from dossier.runner.record import MAX_FILE, record
@@ -34,9 +33,7 @@ def test_a_published_finding_is_rebuilt_from_its_journal_byte_for_byte(path):
 
 def ran(folder, text, *more):
     (folder / "plan.yaml").write_text(text)
-    names = {"--journal": "run.jsonl", "--evidence": "evidence"}
-    options = [part for option, name in names.items() for part in (option, str(folder / name))]
-    return CliRunner().invoke(run_command, [str(folder / "plan.yaml"), *options, *more], catch_exceptions=False)
+    return go(folder, *more)
 
 
 @pytest.fixture(scope="module")
