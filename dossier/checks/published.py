@@ -17,7 +17,7 @@ from dossier.source import Document, Mark
 WHY = {
     "lineage/changed": "Others have read, cited and pinned a published record; if it could change, none of that would "
     "hold. A correction is a new record, which the pages link from both ends.",
-    "lineage/open": "What is merged is published and stays as it is: what is open then is never completed in its place, "
+    "lineage/open": "What is merged is published and stays as it is: what is open then is never completed in place, "
     "and its pins are never written. Its end is told by a record of its own, which its page shows.",
     "lineage/vanished": "A published record keeps its place: what cites it must find it, and what was decided on it "
     "must stay open to audit. Taking it back is a withdrawal.",
