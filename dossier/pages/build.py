@@ -27,6 +27,8 @@ from dossier.pages.tree import Tree, open_tree
 from dossier.stamp import code_stamp
 
 _STATE = "state.json"
+MANIFEST = "manifest.json"
+"""The SHA-256 of every other file of the site."""
 ARTIFACT_FILES = "artifacts/files"
 _SEARCH = f"search/{code_stamp()}"
 Progress = Callable[[str, int, int], None]
@@ -147,8 +149,11 @@ def _other_files(catalog: Catalog, shells: Shells, tree: Tree, paths: list[str],
     texts = dict(shells.search_files(search))
     sitemap = shells.sitemap(paths)
     texts |= {} if sitemap is None else {"sitemap.xml": sitemap}
+    texts |= {"_headers": shells.headers(), ".nojekyll": ""}
     for name, text in texts.items():
         tree.write(name, "text", text.encode())
+    told = {"schema": "dossier/manifest/v1", "files": tree.digests()}
+    tree.write(MANIFEST, "text", (json.dumps(told, ensure_ascii=False, indent=0) + "\n").encode())
 
 
 def _publish(tree: Tree, work: Path, site_dir: Path) -> None:

@@ -48,6 +48,7 @@ _POLICY = (
     "default-src 'self'; script-src 'self' {hashes}; style-src 'self'; img-src 'self' data:; "
     "object-src 'none'; base-uri 'none'; form-action 'none'"
 )
+_HASH = re.compile(r"'sha256-[A-Za-z0-9+/=]+'")
 _NOT_COPIED = re.compile(r"_shell/|sitemap\.xml|search/search_index\.|.*\.map$")
 
 
@@ -102,6 +103,20 @@ class Shells:
         index["docs"] += [_document(entry) for entry in entries]
         text = json.dumps(index, ensure_ascii=False, separators=(",", ":"))
         return {"search/search_index.json": text, "search/search_index.js": f"var __index={text}"}
+
+    def headers(self) -> str:
+        """What hosts that read a `_headers` file send with every page: the policy that allows the scripts of any."""
+        pages = (path.read_text("utf-8") for path in sorted(self.folder.rglob("*.html")))
+        hashes = sorted({found for page in pages for found in _HASH.findall(page)})
+        policy = f"{_POLICY.format(hashes=' '.join(hashes))}; frame-ancestors 'none'"
+        told = {
+            "Content-Security-Policy": policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+        }
+        lines = "".join(f"  {name}: {value}\n" for name, value in told.items())
+        feeds = "/feeds/*.xml\n  Content-Type: application/atom+xml; charset=utf-8\n"
+        return f"/*\n{lines}{feeds}/feeds/*.json\n  Content-Type: application/feed+json; charset=utf-8\n"
 
     def sitemap(self, paths: Iterable[str]) -> str | None:
         """The sitemap of the derived paths and the hand-written pages; None where no `site_url` is set."""

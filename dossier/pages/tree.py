@@ -9,8 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from dossier.digest import sha256_hex
+
 Stamp = list[object]
-"""[key, size, mtime_ns] of a file: one that somebody touched is made again."""
+"""[key, size, mtime_ns, SHA-256] of a file: one that somebody touched is made again."""
+_PARTS = 4
+"""Parts of a stamp; one that an older dossier wrote has fewer and does not count."""
 
 
 class Tree:
@@ -28,13 +32,13 @@ class Tree:
     def stands(self, name: str, key: str) -> bool:
         """Is the file still the one that was made from this key? Then it is kept."""
         known = self._old.get(name)
-        if known is None or known[0] != key:
+        if known is None or known[0] != key or len(known) != _PARTS:
             return False
         try:
             found = os.lstat(f"{self.root}/{name}")
         except OSError:
             return False
-        if known[1:] != [found.st_size, found.st_mtime_ns]:
+        if known[1:3] != [found.st_size, found.st_mtime_ns]:
             return False
         self._stamps[name] = known
         return True
@@ -45,12 +49,16 @@ class Tree:
         _make_folder(file, self._folders)
         try:
             with open(file, "xb") as stream:  # noqa: PTH123  (a thousand times over, twice as fast as by Path)
-                self._stamps[name] = [key, *_put(stream, data)]
+                self._stamps[name] = [key, *_put(stream, data), sha256_hex(data)]
         except FileExistsError:
             fresh = f"{file}.new"
             with open(fresh, "wb") as stream:  # noqa: PTH123
-                self._stamps[name] = [key, *_put(stream, data)]
+                self._stamps[name] = [key, *_put(stream, data), sha256_hex(data)]
             Path(fresh).replace(file)
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every file so far, by its path."""
+        return {name: str(stamp[-1]) for name, stamp in sorted(self._stamps.items())}
 
     def sweep(self) -> int:
         """Remove what nothing makes any more; returns the bytes of all that stays."""
@@ -63,7 +71,7 @@ class Tree:
             if len(folder) > start:
                 with suppress(OSError):  # it is not empty
                     Path(folder).rmdir()
-        return sum(size for _, size, _ in self._stamps.values() if isinstance(size, int))
+        return sum(size for _, size, *_ in self._stamps.values() if isinstance(size, int))
 
     def copy_to(self, target: Path) -> None:
         """Put all files below another folder too, as hard links where the file system allows."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import posixpath
 import re
 import shutil
@@ -19,6 +21,7 @@ from dossier.pages.asof import day_path, days_of_change
 from dossier.pages.context import Site
 from dossier.pages.environment import environment
 from dossier.pages.shell import SECTIONS
+from dossier.pages.swap import MARKER
 
 
 def test_every_record_has_its_page(corpus_site):
@@ -68,6 +71,24 @@ def test_no_page_asks_for_anything_from_elsewhere(corpus_site):
         if name.endswith(".html"):
             sources = re.findall(rb'<(?:script|img|iframe|link|source)\b[^>]*(?:src|href)="(https?:[^"]*)"', page)
             assert [s for s in sources if b"canonical" not in s] == [], name
+
+
+def test_the_manifest_holds_the_digest_of_every_other_file(corpus_site):
+    files = tree(corpus_site)
+    told = json.loads(files["manifest.json"])
+    others = {name: hashlib.sha256(data).hexdigest() for name, data in files.items() if name != "manifest.json"}
+    del others[MARKER]
+    assert told == {"schema": "dossier/manifest/v1", "files": others}
+
+
+def test_the_header_file_allows_the_scripts_of_every_page_and_no_frame(corpus_site):
+    files = tree(corpus_site)
+    headers = files["_headers"].decode()
+    hashes = {h for name, page in files.items() if name.endswith(".html") for h in re.findall(rb"'sha256-[^']+'", page)}
+    assert hashes
+    assert all(h.decode() in headers for h in hashes)
+    assert "frame-ancestors 'none'" in headers
+    assert "unsafe" not in headers
 
 
 def test_the_same_evidence_gives_the_same_bytes_anywhere(tmp_path):
