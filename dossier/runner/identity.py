@@ -14,7 +14,7 @@ from dossier.wire.errors import WireError
 
 _STABLE = (
     "model", "owned_by", "context", "dialect", "version", "fingerprint", "template_sha256", "slots", "model_file",
-    "model_revision", "reply_model",
+    "model_revision", "reply_model", "parsers",
 )  # fmt: skip
 MOST_REQUESTS = 3
 """Requests that `identify` sends: the list of models, the server's own page where it has one, one token of chat."""
@@ -71,13 +71,21 @@ async def _told(session: Session) -> dict[str, Any]:
         case Dialect.SGLANG:
             info = await _get(session, "/model_info")
             named = {"model_revision": info.get("weight_version"), "model_file": info.get("model_path")}
-            return {key: _name_of(value) for key, value in named.items() if isinstance(value, str)}
+            found = {key: _name_of(value) for key, value in named.items() if isinstance(value, str)}
+            return {**found, **_parsers(info)}
         case Dialect.TGI:
             info = await _get(session, "/info")
             named = {"model_revision": info.get("model_sha"), "image_label": info.get("docker_label")}
             return {key: value for key, value in named.items() if isinstance(value, str)}
         case _:
             return {}
+
+
+def _parsers(info: Mapping[str, Any]) -> dict[str, Any]:
+    """Which parsers make tool calls and reasoning out of the text, where the server says it."""
+    names = {"tool-call parser": "tool_call_parser", "reasoning parser": "reasoning_parser"}
+    told = {name: info[key] for name, key in names.items() if isinstance(info.get(key), str)}
+    return {"parsers": told} if told else {}
 
 
 def _props(props: Mapping[str, Any]) -> dict[str, Any]:

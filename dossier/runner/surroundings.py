@@ -91,6 +91,7 @@ def recipe_record(
         record[name] = declared.get(name) or unknown(_NOT_TOLD)
     for name in ("batch_tokens", "environment", "flags", "settings"):
         record[name] = declared.get(name) if name != "flags" else list(flags) or None
+    record["settings"] = {**told.get("parsers", {}), **(record["settings"] or {})}
     return _named("dossier/recipe/v1", f"{subject}-{_slug(_engine(told))}", record)
 
 

@@ -104,8 +104,9 @@ def test_every_cache_mode_is_what_usage_says_it_is(seen, tmp_path):
     hits = {m.population: float(m.value.value) for m in finding.measurements if m.metric == "prefix_hit_rate"}
     assert hits["cold"] == 0
     assert hits["unique"] < 10
-    assert 40 < hits["shared"] < 80  # whole blocks of the shared three quarters
-    assert hits["warm"] > 90
+    # Whole blocks of 128 tokens are kept: two or three of the four.
+    assert 40 < hits["shared"] < 80
+    assert hits["warm"] > 70
     accepted(tmp_path)
 
 
