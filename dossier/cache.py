@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final, Self
@@ -28,10 +28,9 @@ _TABLE: Final = (
 _CREATE: Final = f"CREATE TABLE IF NOT EXISTS {_TABLE}"
 _READ: Final = "SELECT key, checksum, value FROM entry WHERE namespace = ? AND key IN (SELECT value FROM json_each(?))"
 _WRITE: Final = "INSERT OR REPLACE INTO entry VALUES (?, ?, ?, ?)"
-_PRUNE: Final = (
-    "DELETE FROM entry WHERE namespace = ? AND key NOT IN (SELECT value FROM json_each(?))"
-    " OR namespace <> ? AND substr(namespace, 1, length(?)) = ?"
-)
+_OLDER: Final = "DELETE FROM entry WHERE namespace > ? AND namespace < ? AND namespace <> ?"
+_COUNT: Final = "SELECT count(*) FROM entry WHERE namespace = ?"
+_OTHERS: Final = "DELETE FROM entry WHERE namespace = ? AND key NOT IN (SELECT value FROM json_each(?))"
 
 
 class Cache:
@@ -79,15 +78,23 @@ class Cache:
             return {}
         return {key: value for key, checksum, value in rows if _is_intact(namespace, key, checksum, value)}
 
-    def put_many(self, namespace: str, items: Mapping[str, bytes]) -> None:
-        """Keep all of these values, or none of them where the file does not allow it."""
-        rows = [(namespace, key, _checksum(namespace, key, value), value) for key, value in items.items()]
-        self._change(_WRITE, rows)
+    def put_many(self, namespace: str, items: Mapping[str, bytes], wanted: Iterable[str] = ()) -> None:
+        """Keep all of these values, or none of them where the file does not allow it.
 
-    def prune(self, namespace: str, keep: set[str]) -> None:
-        """Drop what a namespace holds under other keys, and all that older versions of its family left."""
-        family = namespace.partition("/")[0] + "/"
-        self._change(_PRUNE, [(namespace, json.dumps(sorted(keep)), namespace, family, family)])
+        `wanted`, if given, are all keys of the namespace that are of use now. What is kept under others is dropped
+        once it is more than that, so that going to and fro between two states finds both. What older versions of the
+        family left is dropped at once.
+        """
+        if self._connection is None or not items:
+            return
+        rows = [(namespace, key, _checksum(namespace, key, value), value) for key, value in items.items()]
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(_WRITE, rows)
+            _prune(self._connection, namespace, set(wanted))
+            self._connection.execute("COMMIT")
+        except _FAULTS as error:
+            self._give_up(error)
 
     def _open(self, path: Path) -> None:
         try:
@@ -98,21 +105,19 @@ class Cache:
         except _FAULTS as error:
             self._give_up(error)
 
-    def _change(self, statement: str, rows: Sequence[tuple[object, ...]]) -> None:
-        if self._connection is None:
-            return
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            self._connection.executemany(statement, rows)
-            self._connection.execute("COMMIT")
-        except _FAULTS as error:
-            self._give_up(error)
-
     def _give_up(self, error: Exception) -> None:
         self.close()
         code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT)  # not UTF-8: has none
         if self._path is not None and code & 0xFF in _DAMAGED:
             _remove(self._path)
+
+
+def _prune(connection: sqlite3.Connection, namespace: str, wanted: set[str]) -> None:
+    family = namespace.partition("/")[0]
+    connection.execute(_OLDER, (f"{family}/", f"{family}0", namespace))  # 0 comes after / in ASCII
+    [(count,)] = connection.execute(_COUNT, (namespace,))
+    if wanted and count > 2 * len(wanted):
+        connection.execute(_OTHERS, (namespace, json.dumps(sorted(wanted))))
 
 
 def _may_use(path: Path) -> bool:

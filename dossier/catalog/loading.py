@@ -44,13 +44,13 @@ def load_catalog(
     found, problems = find_records(evidence, shown)
     catalog.artifacts, more = find_artifacts(evidence, shown)
     catalog.problems += problems + more
-    _enter(found, catalog, cache, visit, digests=digests)
-    _summarize(catalog, cache)
+    made = _enter(found, catalog, cache, visit, digests=digests)
+    _summarize(catalog, made, cache)
     return catalog
 
 
-def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit, *, digests: bool) -> None:
-    """Read or restore every record, and summarize the findings that were read, where all they name is known."""
+def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit, *, digests: bool) -> dict[str, bytes]:
+    """Read or restore every record; gives the summaries of findings that were read, where all they name is known."""
     last = sorted(found, key=lambda item: item.folder == Finding.FOLDER)  # findings, which rest on all others
     # Read twice where it must be parsed: thousands of files are not held at once.
     stamps = [(item, sha256_hex(read_bytes(item.file))) for item in last]
@@ -77,8 +77,8 @@ def _enter(found: list[Found], catalog: Catalog, cache: Cache, visit: Visit, *, 
                     made[catalog.dependency(item.key)] = _summary(entry, catalog)
                 visit(catalog, item.key)
     catalog.entries = {item.key: catalog.entries[item.key] for item in found if item.key in catalog.entries}
-    cache.put_many(_READ, {entry.sha256: _kept(entry, catalog) for entry in fresh})
-    cache.put_many(_SUMMARY, made)
+    cache.put_many(_READ, {entry.sha256: _kept(entry, catalog) for entry in fresh}, [sha for _, sha in stamps])
+    return made
 
 
 def _kept(entry: Entry, catalog: Catalog) -> bytes:
@@ -128,18 +128,18 @@ def _refs(record: Record) -> Iterable[Key]:
     return dict.fromkeys(key for key in named if key != (record.FOLDER, record.id))
 
 
-def _summarize(catalog: Catalog, cache: Cache) -> None:
-    """Restore or make the summaries that are not made yet."""
-    left = [key for key in catalog.entries if key[0] == Finding.FOLDER and key[1] not in catalog.summaries]
-    keys = {key: catalog.dependency(key) for key in left}
-    known = cache.get_many(_SUMMARY, keys.values())
-    fresh: dict[str, bytes] = {}
-    for key, dependency in keys.items():
+def _summarize(catalog: Catalog, made: dict[str, bytes], cache: Cache) -> None:
+    """Restore or make the summaries that are not made yet, and keep all of them."""
+    keys = {key: catalog.dependency(key) for key in catalog.entries if key[0] == Finding.FOLDER}
+    left = {key: dependency for key, dependency in keys.items() if key[1] not in catalog.summaries}
+    known = cache.get_many(_SUMMARY, left.values())
+    fresh = dict(made)
+    for key, dependency in left.items():
         if dependency in known:
             catalog.summaries.put(key[1], known[dependency])
         else:
             fresh[dependency] = _summary(catalog.entries[key], catalog)
-    cache.put_many(_SUMMARY, fresh)
+    cache.put_many(_SUMMARY, fresh, keys.values())
 
 
 def _summary(entry: Entry, catalog: Catalog) -> bytes:

@@ -74,7 +74,7 @@ def _found_together(catalog: Catalog, cache: Cache) -> Iterator[tuple[str, Place
         if key and key not in known:
             fresh[key] = json.dumps([(at, w.place, w.message, w.severity, w.key) for at, w in found]).encode()
         yield from ((rule.id, placed) for placed in found)
-    cache.put_many(_TOGETHER, fresh)
+    cache.put_many(_TOGETHER, fresh, keys.values())
 
 
 def _placed_again(row: list[Any]) -> Placed:
@@ -100,7 +100,7 @@ def _record_problems(catalog: Catalog, cache: Cache, seen: Mapping[Key, list[Pro
             rows = [(p.line, p.column, p.rule, p.message, p.severity) for p in problems]
             fresh[dependency] = json.dumps(rows).encode()
         yield from problems
-    cache.put_many(_NAMESPACE, fresh)
+    cache.put_many(_NAMESPACE, fresh, keys.values())
 
 
 def _dependencies(catalog: Catalog, entry: Entry) -> str:

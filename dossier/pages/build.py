@@ -108,7 +108,7 @@ def _fill(
             fresh[page.key] = json.dumps([[e.location, e.title, e.text] for e in result.search]).encode()
             made += 1
         _write_missing(tree, page.beside)
-    cache.put_many(_SEARCH, fresh)
+    cache.put_many(_SEARCH, fresh, [page.key for page in planned])
     _write_missing(tree, derived_files(site, keys, shells.site_url))
     _other_files(catalog, shells, tree, [page.path for page in planned], search)
     if len({page.path for page in planned}) != len(planned):

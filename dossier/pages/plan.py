@@ -197,7 +197,7 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
 
 def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str) -> Page:
     """A dossier. A finding's contributions come from the cache where neither it nor what it names has changed."""
-    family, path = f"fragment/{code_stamp()}", page_of("models", model_id)
+    family, path = f"fragment-{model_id}/{code_stamp()}", page_of("models", model_id)
     wanted = {s.id: keys.of(path, keys.records["findings", s.id]) for s in shown_whole(site, model_id)}
     known = cache.get_many(family, wanted.values())
     fresh: dict[str, bytes] = {}
@@ -212,5 +212,5 @@ def _dossier(site: Site, keys: Keys, cache: Cache, model_id: str) -> Page:
         return made
 
     page = model_page(site, model_id, fragments)
-    cache.put_many(family, fresh)
+    cache.put_many(family, fresh, wanted.values())
     return page

@@ -66,20 +66,26 @@ def test_another_version_finds_nothing(filled):
     assert kept(filled, "record/2") == {}
 
 
-def test_pruning_drops_other_keys_and_older_versions_of_the_family(filled):
+def test_a_new_version_of_a_family_drops_the_older_ones_and_no_other_family(filled):
     with Cache(filled) as cache:
-        cache.put_many("record/2", VALUES)
         cache.put_many("recorder/1", VALUES)
-        cache.prune("record/2", {key(1), key(2)})
-        assert set(cache.get_many("record/2", VALUES)) == {key(1), key(2)}
+        cache.put_many("record/2", {key(1): b"new"})
         assert cache.get_many("record/1", VALUES) == {}
+        assert cache.get_many("record/2", VALUES) == {key(1): b"new"}
         assert cache.get_many("recorder/1", VALUES) == VALUES
+
+
+def test_what_nobody_wants_goes_once_it_is_more_than_what_is_wanted(filled):
+    with Cache(filled) as cache:
+        cache.put_many("record/1", {key(1): b"new"}, set(VALUES))
+        assert set(cache.get_many("record/1", VALUES)) == set(VALUES)
+        cache.put_many("record/1", {key(1): b"newer"}, {key(1)})
+        assert cache.get_many("record/1", VALUES) == {key(1): b"newer"}
 
 
 def test_without_a_path_nothing_is_kept():
     with Cache(None) as cache:
-        cache.put_many("record/1", VALUES)
-        cache.prune("record/1", set())
+        cache.put_many("record/1", VALUES, VALUES)
         assert cache.get_many("record/1", VALUES) == {}
 
 
@@ -106,8 +112,7 @@ def test_damage_never_gives_a_wrong_value(filled, seed):
         filled.write_bytes(damaged)
         with Cache(filled) as cache:
             assert cache.get_many("record/1", VALUES).items() <= VALUES.items()
-            cache.put_many("record/1", VALUES)
-            cache.prune("record/1", set(VALUES))
+            cache.put_many("record/1", VALUES, VALUES)
             assert cache.get_many("record/1", VALUES).items() <= VALUES.items()
 
 
