@@ -281,7 +281,7 @@ def _understand(body: bytes, protocol: Protocol, server: ReferenceServer, *, aga
         return _refuse(400, f"bad request: {error}", "invalid_request_error")
     if request.get("model", MODEL) != MODEL:
         return _refuse(404, f"The model `{request['model']}` does not exist.", "NotFoundError")
-    prompt = _prompt_tokens(request)
+    prompt = _prompt_tokens(request) + server.mind.tool_words(request)
     if prompt + schedule.tokens > CONTEXT:
         text = f"This model's maximum context length is {CONTEXT} tokens, but {prompt} were given."
         return _refuse(400, text, "invalid_request_error")

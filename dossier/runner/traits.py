@@ -35,7 +35,8 @@ class Traits(BaseModel):
     request before it, every `cuts`-th ends in the middle with `length`. Each request is slower than the first by
     `drift` for every one before it. `caches`: prompt words that came before are counted as cached, and take no
     `prefill_us` each. At most `slots` run at once, others wait. `accepts` of four drafted tokens a step are counted.
-    After `dies_after` generations nothing is answered. More than `images` in a request are refused.
+    After `dies_after` generations nothing is answered. More than `images` in a request are refused. `drops_tools`:
+    the definitions of tools do not reach the prompt.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +53,7 @@ class Traits(BaseModel):
     accepts: Share | None = None
     dies_after: Annotated[int, Field(ge=0)] | None = None
     images: Annotated[int, Field(ge=0)] | None = None
+    drops_tools: bool = False
 
 
 @dataclass(slots=True)
@@ -88,6 +90,11 @@ class Mind:
             self.drafted += drafts
             self.accepted += round(drafts * self.traits.accepts)
         return Shaped(schedule, hit)
+
+    def tool_words(self, request: Mapping[str, Any]) -> int:
+        """How many words the definitions of tools add to the prompt."""
+        tools = request.get("tools")
+        return 0 if self.traits.drops_tools or not tools else len(json.dumps(tools).split())
 
     def refusal(self, request: Mapping[str, Any]) -> str | None:
         """Why a request is refused, if it is."""

@@ -58,7 +58,7 @@ BABBLE = {
     "needle": {"truncated", "not-retrieved", "wrong-value"},
     "canary": {"truncated", "marker-missing"},
     "session": {"truncated", "not-recalled"},
-    "long-tools": {"no-call"},
+    "long-tools": {"definitions-dropped"},  # its fallback template knows no tools
     "agent": {"truncated", "calls-missing"},
 }
 

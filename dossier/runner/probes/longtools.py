@@ -24,7 +24,7 @@ _NOUNS = (
 )  # fmt: skip
 _UNITS = ("metric", "imperial")
 _MOST = len(_VERBS) * len(_NOUNS)
-_TOOL_TOKENS = 160
+_TOOL_TOKENS, _LEAST_TOOL_TOKENS = 160, 12
 _TOLERANCE = 0.05
 
 
@@ -103,6 +103,9 @@ def _wrongs(reply: Reply, spec: LongTools, task: Task) -> Iterator[tuple[str, st
     prompt = reply.usage.prompt if reply.usage else None
     if spec.prompt_tokens is not None and (prompt is None or prompt < (1 - _TOLERANCE) * spec.prompt_tokens):
         yield "prompt-size", f"{prompt} tokens", f"at least {spec.prompt_tokens} tokens"
+    if prompt is not None and prompt < _LEAST_TOOL_TOKENS * spec.definitions:
+        # A template that knows no tools leaves them out, and the server says nothing of it.
+        yield "definitions-dropped", f"{prompt} prompt tokens", f"{spec.definitions} definitions in the prompt"
     wanted = f"{task.name} {json.dumps(task.arguments)}"
     if not reply.tools:
         yield "no-call", f"{reply.content} (finish {reply.finish})", wanted

@@ -46,10 +46,17 @@ def test_a_call_after_a_long_text_counts_only_if_the_text_was_long():
     assert sample.kind == "prompt-size"
 
 
+def test_definitions_that_never_reach_the_prompt_are_told_by_its_size():
+    """As a template without tools does: accepted with 200, and left out."""
+    traits = Traits(drops_tools=True, answers={"Use the one tool": "I cannot."})
+    (sample,) = sampled(traits=traits, probe="long-tools", definitions="100")
+    assert sample.kind == "definitions-dropped"
+
+
 def test_no_call_and_two_calls_are_misses():
-    assert judge(outcome("Done."), SPEC, TASK).kind == "no-call"
+    assert judge(outcome("Done.", usage=Usage(9000, 2)), SPEC, TASK).kind == "no-call"
     twice = [(TASK.name, json.dumps(TASK.arguments))] * 2
-    assert judge(outcome(tools=twice, finish="tool_calls", usage=Usage(9, 9)), SPEC, TASK).kind == "too-many-calls"
+    assert judge(outcome(tools=twice, finish="tool_calls", usage=Usage(9000, 9)), SPEC, TASK).kind == "too-many-calls"
 
 
 def test_every_definition_is_its_own_and_a_valid_schema():
