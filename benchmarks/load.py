@@ -2,9 +2,9 @@
 
     python benchmarks/load.py [--count N] [--rounds N]
 
-`N` synthetic findings of about 120 lines are made and pinned. Steps within one process give CPU; whole commands run in
-a process of their own and give CPU and wall time, the start of Python included. All are alternated. Every figure is
-the median of the rounds, with the least and the greatest; a ratio is to the bare load of the same round.
+`N` synthetic findings of about 120 lines are made and pinned. All steps run within one process, alternated; whole
+commands are measured by `check.py`. Every figure is the median of the rounds, with the least and the greatest; a ratio
+is to the bare load of the same round.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import argparse
 import gc
 import os
 import platform
-import shutil
 import statistics
 import subprocess
 import sys
@@ -32,7 +31,6 @@ from dossier.model.parse import parse_record
 from dossier.source import read_document
 
 ROOT = Path(__file__).resolve().parents[1]
-CHECK = [sys.executable, "-m", "dossier.cli.main", "check"]
 
 
 @dataclass
@@ -50,7 +48,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = make(Path(scratch), options.count)
-        steps = {**within(folder), **commands(folder)}
+        steps = within(folder)
         spent = {name: Spent() for name in steps}
         for _ in range(options.rounds):
             for name, step in steps.items():
@@ -61,10 +59,9 @@ def main() -> None:
 
 
 def make(scratch: Path, count: int) -> Path:
-    """A folder with pinned evidence, an empty one beside it, and a filled cache."""
+    """A folder with pinned evidence, and a filled cache."""
     write_evidence(scratch / "evidence", count)
-    (scratch / "empty" / "findings").mkdir(parents=True)
-    command([*CHECK[:-1], "pin", "evidence"], scratch)
+    command([sys.executable, "-m", "dossier.cli.main", "pin", "evidence"], scratch)
     with Cache(scratch / "load.sqlite") as cache:
         load_catalog(scratch / "evidence", cache)
     return scratch
@@ -103,35 +100,12 @@ def timed(step: Callable[[], object]) -> tuple[float, float]:
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
-def commands(folder: Path) -> dict[str, Callable[[], tuple[float, float]]]:
-    """Whole commands; each leaves to the next the cache that it needs."""
-    file = max((folder / "evidence/findings").iterdir())
-
-    def cold() -> tuple[float, float]:
-        shutil.rmtree(folder / "cache", ignore_errors=True)
-        return command([*CHECK, "evidence"], folder)
-
-    def changed() -> tuple[float, float]:
-        file.write_bytes(file.read_bytes() + b"# read again\n")
-        return command([*CHECK, "evidence"], folder)
-
-    return {
-        "dossier check, nothing there": lambda: command([*CHECK, "empty"], folder),
-        "dossier check, cold": cold,
-        "dossier check, nothing changed": lambda: command([*CHECK, "evidence"], folder),
-        "dossier check, one changed": changed,
-    }
-
-
-def command(arguments: list[str], folder: Path) -> tuple[float, float]:
-    """CPU and wall seconds of a command, its start included."""
-    surroundings = {**os.environ, "DOSSIER_CACHE": str(folder / "cache"), "PYTHONPATH": str(ROOT)}
-    before, start = os.times(), time.perf_counter()
+def command(arguments: list[str], folder: Path) -> None:
+    """Run a command, without what an earlier one may have kept."""
+    surroundings = {**os.environ, "DOSSIER_CACHE": "off", "PYTHONPATH": str(ROOT)}
     done = subprocess.run(arguments, cwd=folder, env=surroundings, capture_output=True, text=True, check=False)
-    wall, after = time.perf_counter() - start, os.times()
     if done.returncode:
         sys.exit(f"{' '.join(arguments)}: {done.stdout}{done.stderr}")
-    return after.children_user + after.children_system - before.children_user - before.children_system, wall
 
 
 def report(folder: Path, spent: dict[str, Spent]) -> None:
