@@ -3,7 +3,7 @@ PYTHON ?= $(firstword $(shell command -v python3.11 python3.12 python3.13 python
 BIN := .venv/bin
 VLLM_ENV ?= .venv-vllm
 
-.PHONY: help site serve check test test-live measure bench lock clean
+.PHONY: help site serve check test fuzz test-live measure bench lock clean
 
 help:        ## Show what there is.
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
@@ -36,6 +36,9 @@ measure: .venv/.dev     ## Measure a small real server on this machine (two minu
 
 test-live: .venv/.dev $(VLLM_ENV)/.ready   ## Run what needs a real vLLM (3.5 GB, on the CPU) and 200 kills; Linux on x86-64.
 	DOSSIER_VLLM_ENV=$(VLLM_ENV) $(BIN)/pytest -m live
+
+fuzz: .venv/.dev       ## Check damaged evidence, ten times as much of it as the tests do (minutes).
+	FUZZ=10 $(BIN)/pytest tests/unit/test_fuzz_check.py
 
 bench: .venv/.dev      ## Run the benchmarks (minutes); results are written down in benchmarks/results/.
 	$(BIN)/python benchmarks/site.py

@@ -19,14 +19,6 @@ RESULTS = BASE / "artifacts/2026-01-10-first/results.json"
 DIGEST = hashlib.sha256(RESULTS.read_bytes()).hexdigest()
 
 
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    shutil.copytree(BASE, tmp_path / "evidence")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DOSSIER_CACHE", "off")
-    return tmp_path
-
-
 def fix(*options):
     return CliRunner().invoke(check, ["--fix", *options])
 

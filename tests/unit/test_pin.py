@@ -2,24 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
-from pathlib import Path
-
-import pytest
 from click.testing import CliRunner
 
 from dossier.cli.pin import pin
 
-BASE = Path(__file__).parents[1] / "evidence/base"
 FINDING = "evidence/findings/2026-01-10-first.yaml"
-
-
-@pytest.fixture
-def project(tmp_path, monkeypatch):
-    shutil.copytree(BASE, tmp_path / "evidence")
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DOSSIER_CACHE", "off")
-    return tmp_path
 
 
 def test_pins_that_stand_are_left_alone(project):
