@@ -45,7 +45,7 @@ def redact(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
-    """One form. No hint in the text (in lower case): the pattern is not tried. Group 1, if any, is the leak.
+    """One form. No hint in the text (in lower case): it is neither tried nor compiled. Group 1, if any, is the leak.
 
     With `alone` it is a long word of its own: `desk-` is not `sk-`.
     """
@@ -53,13 +53,13 @@ class _Rule:
     name: str
     what: str
     hints: tuple[str, ...]
-    pattern: re.Pattern[str]
+    form: str
     accept: Callable[[re.Match[str]], bool] = lambda _: True
     alone: bool = False
 
 
 def _token(what: str, form: str, *hints: str) -> _Rule:
-    return _Rule("secret", what, hints, re.compile(form), _is_random, alone=True)
+    return _Rule("secret", what, hints, form, _is_random, alone=True)
 
 
 def _is_random(match: re.Match[str]) -> bool:
@@ -84,7 +84,7 @@ _TOKENS = (
     _token("a Google API key", r"AIza[A-Za-z0-9_-]{35}", "aiza"),
     _token("a Slack token", r"xox[abeoprs]-[A-Za-z0-9-]{10,250}", "xox"),
     _Rule("secret", "a Slack webhook", ("hooks.slack.com",),
-          re.compile(r"hooks\.slack\.com/services/[A-Za-z0-9_]+/[A-Za-z0-9_]+/[A-Za-z0-9_]+")),
+          (r"hooks\.slack\.com/services/[A-Za-z0-9_]+/[A-Za-z0-9_]+/[A-Za-z0-9_]+")),
     _token("a Stripe key", r"[rs]k_live_[A-Za-z0-9]{20,250}", "k_live_"),
     _token("a package registry token", r"(?:pypi-AgE[A-Za-z0-9_-]{50,}|npm_[A-Za-z0-9]{36})", "pypi-age", "npm_"),
     _token("a container registry token", r"dckr_[po]at_[A-Za-z0-9_-]{20,}", "dckr_"),
@@ -98,10 +98,10 @@ _TOKENS = (
 _KEY_BEGIN = r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----"
 _KEYS = (
     _Rule("private key", "a private key", ("private key",),
-          re.compile(rf"{_KEY_BEGIN}(?:(?:(?!-----BEGIN)[\s\S]){{0,20000}}?"
+          (rf"{_KEY_BEGIN}(?:(?:(?!-----BEGIN)[\s\S]){{0,20000}}?"
                      r"-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----)?")),
-    _Rule("private key", "a private key", ("putty-user-key-file",), re.compile(r"PuTTY-User-Key-File-\d[^\n]*")),
-    _Rule("private key", "a private key", ("age-secret-key-",), re.compile(r"AGE-SECRET-KEY-1[A-Z0-9]{50,}")),
+    _Rule("private key", "a private key", ("putty-user-key-file",), (r"PuTTY-User-Key-File-\d[^\n]*")),
+    _Rule("private key", "a private key", ("age-secret-key-",), (r"AGE-SECRET-KEY-1[A-Z0-9]{50,}")),
 )  # fmt: skip
 
 _PLACEHOLDER = re.compile(
@@ -124,12 +124,12 @@ _NAMES = (
 )
 _ASSIGNED = (
     _Rule("secret", "a bearer credential", ("bearer", "basic"),
-          re.compile(r"(?i)\b(?:bearer|authorization\W{1,4}basic)\s+([A-Za-z0-9._~+/-]{12,}=*)"), _is_value),
+          (r"(?i)\b(?:bearer|authorization\W{1,4}basic)\s+([A-Za-z0-9._~+/-]{12,}=*)"), _is_value),
     _Rule("secret", "a secret beside its name",
           ("secret", "passw", "passphrase", "authorization", "set-cookie",
            *(f"{word}{gap}key" for word in ("api", "private") for gap in ("", "_", "-")),
            "token:", "token=", 'token"', "token'", "token\\"),
-          re.compile(rf"(?i){_NAMES}\\?[\"']?(?:\s*[:=]\s*|(?<=-key)\s+)\\?[\"']?"
+          (rf"(?i){_NAMES}\\?[\"']?(?:\s*[:=]\s*|(?<=-key)\s+)\\?[\"']?"
                      r"([^\s\"'\\,;&(){}<>|[\]]{8,}+)(?!\()"), _is_value),
 )  # fmt: skip
 
@@ -141,9 +141,9 @@ def _is_credential(match: re.Match[str]) -> bool:
 
 _URLS = (
     _Rule("url credentials", "a user name or password in an address", ("://",),
-          re.compile(r"[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/?#@\"'<>\[\]\\]+)@(?=[A-Za-z0-9\[])"), _is_credential),
+          (r"[A-Za-z][A-Za-z0-9+.-]{1,20}://([^\s/?#@\"'<>\[\]\\]+)@(?=[A-Za-z0-9\[])"), _is_credential),
     _Rule("url credentials", "a signed address", ("sig=", "signature="),
-          re.compile(r"(?i)[?&](?:sig|signature|x-amz-signature)=([A-Za-z0-9%+/=_-]{16,})"), _is_random),
+          (r"(?i)[?&](?:sig|signature|x-amz-signature)=([A-Za-z0-9%+/=_-]{16,})"), _is_random),
 )  # fmt: skip
 
 
@@ -159,13 +159,13 @@ def _is_person(match: re.Match[str]) -> bool:
 _NOT_IN_PATH = r"(?<![A-Za-z0-9_.~)\]}-])"
 _HOMES = (
     _Rule("home path", "a home folder", ("/home/", "/users/"),
-          re.compile(rf"{_NOT_IN_PATH}(?:/mnt/[a-z])?/(?:home|Users)/([A-Za-z0-9_][A-Za-z0-9._-]*)(?![A-Za-z0-9{{<$])"),
+          (rf"{_NOT_IN_PATH}(?:/mnt/[a-z])?/(?:home|Users)/([A-Za-z0-9_][A-Za-z0-9._-]*)(?![A-Za-z0-9{{<$])"),
           _is_person),
     _Rule("home path", "a home folder", ("users", "documents and settings"),
-          re.compile(r"(?i)\b[a-z]:(?:\\{1,2}|/)(?:users|documents and settings)(?:\\{1,2}|/)"
+          (r"(?i)\b[a-z]:(?:\\{1,2}|/)(?:users|documents and settings)(?:\\{1,2}|/)"
                      r"([a-z0-9_][a-z0-9._ -]*?)(?=[\\/\"'\s:,;)]|$)"),
           _is_person),
-    _Rule("home path", "the home folder of root", ("/root",), re.compile(rf"{_NOT_IN_PATH}/root(?=/[A-Za-z0-9.])")),
+    _Rule("home path", "the home folder of root", ("/root",), (rf"{_NOT_IN_PATH}/root(?=/[A-Za-z0-9.])")),
 )  # fmt: skip
 
 
@@ -178,10 +178,10 @@ def _is_address(match: re.Match[str]) -> bool:
 
 _ADDRESSES = (
     _Rule("private address", "a private network address", ("10.", "172.", "192.168.", "169.254.", "100."),
-          re.compile(r"(?<![\w.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254"
+          (r"(?<![\w.])(?:10\.\d{1,3}|172\.(?:1[6-9]|2\d|3[01])|192\.168|169\.254"
                      r"|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7]))\.\d{1,3}\.\d{1,3}(?![\w]|\.\d)"), _is_address),
     _Rule("private address", "a private network address", ("fe80:", "fc", "fd"),
-          re.compile(r"[Ff](?<![\w:].)(?:[Ee]80|[CcDd][0-9A-Fa-f]{2}):(?:[0-9A-Fa-f]{0,4}:){1,7}[0-9A-Fa-f]{1,4}(?![\w:])")),
+          (r"[Ff](?<![\w:].)(?:[Ee]80|[CcDd][0-9A-Fa-f]{2}):(?:[0-9A-Fa-f]{0,4}:){1,7}[0-9A-Fa-f]{1,4}(?![\w:])")),
 )  # fmt: skip
 
 _PUBLIC_HOSTS = frozenset({"host.docker.internal", "gateway.docker.internal", "metadata.google.internal"})
@@ -201,11 +201,11 @@ def _is_host(match: re.Match[str]) -> bool:
 _HOSTS = (
     _Rule("private host", "a private host name",
           (".local", ".lan", ".corp", ".internal", ".intranet", ".home", ".ts.net"),
-          re.compile(r"(?i)(?<![\w./\\-])(?:https?://)?((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,5}"
+          (r"(?i)(?<![\w./\\-])(?:https?://)?((?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){1,5}"
                      r"(?:local(?:domain)?|lan|corp|internal|intranet|home(?:\.arpa)?|ts\.net))(?![\w(-]|\.\w)"),
           _is_host),
     _Rule("private host", "a host name of a shell prompt", ("@",),
-          re.compile(r"(?<![\w.@-])((?!root@[0-9a-f]{12}:)[a-z_][\w-]*@[A-Za-z][A-Za-z0-9-]{1,62})"
+          (r"(?<![\w.@-])((?!root@[0-9a-f]{12}:)[a-z_][\w-]*@[A-Za-z][A-Za-z0-9-]{1,62})"
                      r":(?:[~/][^\s]*?)?\s?[$#%>](?=\s)")),
 )  # fmt: skip
 
@@ -221,7 +221,7 @@ def _is_mail(match: re.Match[str]) -> bool:
 
 _MAILS = (
     _Rule("e-mail address", "an e-mail address", ("@",),
-          re.compile(r"(?<![\w.+%@/-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+"
+          (r"(?<![\w.+%@/-])[A-Za-z0-9][A-Za-z0-9._%+-]{0,63}@(?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+"
                      r"[A-Za-z]{2,24}(?![\w(-]|\.\w)"), _is_mail),
 )  # fmt: skip
 
@@ -267,7 +267,7 @@ def _direct(text: str, rules: tuple[_Rule, ...] = _RULES, edges: Container[int] 
     if rules is _RULES:
         _learn(words, [hint for rule in held for hint in rule.hints])
     for rule in held:
-        for match in rule.pattern.finditer(text):
+        for match in re.finditer(rule.form, text):
             start = match.start()
             inside = rule.alone and edges is not None and start > 0 and text[start - 1] in _INSIDE
             if rule.accept(match) and not (inside and start not in (edges or ())):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     BeforeValidator,
     ConfigDict,
@@ -101,12 +102,8 @@ def _prose(value: Any) -> Any:
     return value.strip() if isinstance(value, str) else value
 
 
-def _slug(value: Any) -> Any:
-    return _id(value) if isinstance(value, str) else value
-
-
 @lru_cache(maxsize=4096)
-def _id(value: str) -> str:
+def _slug(value: str) -> str:
     if len(value) > 120 or not _SLUG.fullmatch(value):
         raise _fail(
             "schema/id",
@@ -184,7 +181,7 @@ Prose = Annotated[str, Mark("prose"), BeforeValidator(_prose), Field(max_length=
 """Markdown; a figure in it is a reference such as `[[decode-4k]]`, never typed."""
 Formula = Annotated[Line, Mark("formula")]
 """Arithmetic over references and numbers: `[[pool]] / 2`; it has to give the figure beside it."""
-Slug = Annotated[str, BeforeValidator(_slug)]
+Slug = Annotated[str, AfterValidator(_slug)]
 """An identifier: lower-case letters, digits, single '-' or '.' inside."""
 ModelId = Annotated[Slug, Mark("models")]
 IdentityId = Annotated[Slug, Mark("identities")]

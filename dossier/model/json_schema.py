@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import Any, Final, get_args
 
-from pydantic import BeforeValidator
+from pydantic import AfterValidator, BeforeValidator
 from pydantic.json_schema import DEFAULT_REF_TEMPLATE, GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -53,7 +53,7 @@ def _text(pattern: str, told: str, *typed: str) -> dict[str, Any]:
 
 def _function(annotated: Any) -> Any:
     """The validator by which an annotated type of `dossier.model` takes text."""
-    return next(m.func for m in reversed(annotated.__metadata__) if isinstance(m, BeforeValidator))
+    return next(m.func for m in reversed(annotated.__metadata__) if isinstance(m, AfterValidator | BeforeValidator))
 
 
 def _source(form: re.Pattern[str]) -> str:
@@ -175,6 +175,10 @@ class _Generator(GenerateJsonSchema):
         inner = self.generate_inner(schema["schema"])
         written = _WRITTEN.get(getattr(function, "__self__", None))  # type: ignore[arg-type]
         return {"anyOf": [dict(written), inner]} if written is not None else inner
+
+    def function_after_schema(self, schema: core_schema.AfterValidatorFunctionSchema) -> JsonSchemaValue:
+        function = schema["function"]["function"]
+        return dict(_TEXTS[function]) if function in _TEXTS else super().function_after_schema(schema)
 
     def model_schema(self, schema: core_schema.ModelSchema) -> JsonSchemaValue:
         kind = schema["cls"]
