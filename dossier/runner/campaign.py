@@ -47,7 +47,7 @@ def campaign_limits(told: Told, sided: Sequence[Sided]) -> list[dict[str, Any]]:
         found.append({"text": text, "binds": closed})
     small = [spec.id for spec in timed if spec.requests < _FEW_REQUESTS]
     if small:
-        found.append({"text": f"Fewer than {_FEW_REQUESTS} requests a cell: descriptive only.", "binds": small})
+        found.append({"text": "Fewer than a dozen requests a cell: descriptive only.", "binds": small})
     return found
 
 
