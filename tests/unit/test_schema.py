@@ -21,7 +21,8 @@ from dossier.model.parse import parse_record
 from dossier.source import Document, read_document
 
 ROOT = Path(__file__).parents[2]
-FILES = sorted([*(ROOT / "evidence").rglob("*.yaml"), *(ROOT / "tests/evidence/base").rglob("*.yaml")])
+FILES = sorted([*(ROOT / "evidence").rglob("*.yaml"), *(ROOT / "tests/evidence/base").rglob("*.yaml"),
+                *(ROOT / "tests/evidence/valid").rglob("*.yaml")])  # fmt: skip
 RECORDS = [file for file in FILES if "artifacts" not in file.parts]
 
 
@@ -62,6 +63,17 @@ def test_every_record_of_the_corpus_passes_both(file):
     data = data_of(file)
     assert parser_accepts(data)
     assert list(validator(kind_of(data)).iter_errors(data)) == []
+
+
+REFUSED = sorted((ROOT / "tests/evidence/invalid").rglob("*.yaml"))
+
+
+@pytest.mark.parametrize("file", REFUSED, ids=lambda file: f"{file.parent.name}-{file.stem}")
+def test_a_file_that_the_checks_refuse_has_the_right_shape_to_both_or_to_neither(file):
+    document, problems = read_document(file.read_bytes(), file.name)
+    if problems or kind_of(document.data) not in KINDS:
+        return  # the reader refuses it before either is asked
+    assert validator(kind_of(document.data)).is_valid(document.data) == parser_accepts(document.data)
 
 
 def typed(file):
