@@ -1,6 +1,9 @@
 """`dossier check --fix`: writes what has one right answer, by edits that leave every other character alone.
 
 That is: text that has to stand in quotes, a byte order mark, digests and sizes of artifacts that lie there, and pins.
+The edits are made at the places that the reader marks and not by a round trip through a YAML library, which lays
+out anew what it did not change: line widths, spaces in lists, and quotes.
+
 A published file is never touched. Where it is not known what is published, only what is missing or malformed is
 written; a well-formed digest that differs may be the very thing that a reviewer has to see.
 """
