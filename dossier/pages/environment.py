@@ -12,6 +12,7 @@ from pathlib import Path
 
 from jinja2 import ChoiceLoader, Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
+from dossier.derive import format as written
 from dossier.pages.markup import permalink, pin
 
 SHORT_DIGEST = 12
@@ -36,8 +37,7 @@ def number(value: Decimal | int | str) -> str:
     A text is read as a decimal number, so that `97.60` keeps its digits. Floats are not taken: their digits
     are not what somebody recorded.
     """
-    amount = Decimal(value) if isinstance(value, str) else value
-    return f"{amount:,f}".replace("-", "\N{MINUS SIGN}") if isinstance(amount, Decimal) else _whole(amount)
+    return written.number(Decimal(value) if isinstance(value, str) else value)
 
 
 def signed(value: Decimal | int | str) -> str:
@@ -76,10 +76,6 @@ def environment(project: Path, compiled: Path | None = None) -> Environment:
     made.filters |= {"number": number, "signed": signed, "size": size, "short_digest": short_digest}
     made.globals |= {"permalink": permalink, "pin": pin}
     return made
-
-
-def _whole(amount: int) -> str:
-    return f"{amount:,d}".replace("-", "\N{MINUS SIGN}")
 
 
 def _kept_in(folder: Path) -> FileSystemBytecodeCache | None:
