@@ -32,6 +32,8 @@ from dossier.pages.trust import trust
 __all__ = ["finding_page", "outside"]
 
 _DESCRIPTION = 300
+_PREFIX = 16
+"""Digits of its digest by which the search finds a finding."""
 
 _SECTIONS: tuple[tuple[str, str, Callable[[Finding, Outside], object]], ...] = (
     ("limits", "Not claimed", lambda f, _: f.limits),
@@ -88,7 +90,11 @@ def finding_page(site: Site, finding_id: str) -> Page:
     )  # fmt: skip
     text = plain(summary)
     limits = " ".join(view.plain(limit.text, finding) for limit in finding.limits)
-    return Page(path, "Findings", finding.title, _cut(text), body, tuple(_search(path, finding, text, limits)))
+    digest = site.catalog.digest(("findings", finding_id)).removeprefix("sha256:")
+    named = f"{_names(finding)} {digest[:_PREFIX]}"
+    return Page(
+        path, "Findings", finding.title, _cut(text), body, tuple(_search(path, finding, f"{text} {named}", limits))
+    )
 
 
 def _cut(text: str) -> str:
@@ -98,7 +104,7 @@ def _cut(text: str) -> str:
 
 
 def _search(path: str, finding: Finding, text: str, limits: str) -> Iterator[SearchEntry]:
-    yield SearchEntry(path, finding.title, f"{finding.id} {text} {_names(finding)}")
+    yield SearchEntry(path, finding.title, f"{finding.id} {text}")
     if limits:
         yield SearchEntry(f"{path}#limits", f"{finding.title}: not claimed", limits)
 

@@ -20,6 +20,8 @@ from dossier.pages.catalogue import catalogue, of_year, year_page, year_path, ye
 from dossier.pages.compare import PATH as COMPARE
 from dossier.pages.compare import compare_page
 from dossier.pages.context import Site
+from dossier.pages.data import PATH as DATA
+from dossier.pages.data import data_page
 from dossier.pages.decisions import decision_page
 from dossier.pages.difference import difference_page, pairs
 from dossier.pages.environment import template_folders
@@ -167,6 +169,7 @@ def plan(site: Site, keys: Keys, cache: Cache) -> Iterator[Planned]:
     news = keys.of("news", keys.heads, repr(states), repr(list(channels(site))))
     yield Planned(PATH, news, partial(news_page, site, states))
     made = [(pair, *(site.titles.get((pair.folder, id_)) for id_ in (pair.before, pair.after))) for pair in pairs(site)]
+    yield Planned(DATA, keys.of("data"), partial(data_page, site))
     yield Planned(COMPARE, keys.of("compare", repr(made)), partial(compare_page, site))
     for state in states:
         named = [site.titles.get(("findings", lane.finding), "") for lane in state.lanes]

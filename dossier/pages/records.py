@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -14,6 +15,8 @@ from dossier.pages.markup import html, joined, moment
 from dossier.pages.shell import SearchEntry
 from dossier.pages.tables import Cell, Grid, grid
 
+_PIN = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
+
 
 def record_facts(writer: Writer, record: Record) -> Pairs:
     """Id, digest and notes of a record."""
@@ -23,9 +26,12 @@ def record_facts(writer: Writer, record: Record) -> Pairs:
 
 
 def record_search(view: View, path: str, record: Record) -> tuple[SearchEntry, ...]:
-    """How the search finds a record: by title, id and notes."""
+    """How the search finds a record: by title, id, notes, its own digest, and every revision and digest it pins."""
     notes = view.plain(record.notes) if record.notes else ""
-    return (SearchEntry(path, str(getattr(record, "title", record.id)), f"{record.id} {notes}".strip()),)
+    pinned = dict.fromkeys(_PIN.findall(record.model_dump_json(exclude_defaults=True)))
+    digest = view.site.catalog.digest((record.FOLDER, record.id)).removeprefix("sha256:")
+    text = " ".join(filter(None, (record.id, notes, digest, *pinned)))
+    return (SearchEntry(path, str(getattr(record, "title", record.id)), text),)
 
 
 def record_head(view: View, folder: str, label: str) -> tuple[str, Cell]:

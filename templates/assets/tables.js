@@ -1,7 +1,7 @@
 /* Tables: sort by value, choose columns, filter by facets, save as CSV. Without this script every row is there. */
 (() => {
   "use strict";
-  const TOOLS_FROM = 3, CHOOSER_FROM = 6, SHOWN = 200, LISTED = 5;
+  const TOOLS_FROM = 3, CHOOSER_FROM = 6, SHOWN = 100, LISTED = 5;
   const make = (tag, attributes = {}, ...children) => {
     const made = document.createElement(tag);
     for (const [name, value] of Object.entries(attributes)) {

@@ -91,3 +91,17 @@ def test_a_picture_leads_to_the_row_of_its_figure(open_page, site_url):
     page.keyboard.press("Enter")
     page.wait_for_url("**/findings/**#i-*")
     assert "tok/s" in page.locator(":target").inner_text()
+
+
+@pytest.mark.parametrize(
+    ("typed", "found"),
+    [
+        ("4909e318ba13", "identities/exl3-k3-dflash2-xgfix/"),
+        ("exl3-r10-apc-327k-c4", "recipes/exl3-r10-apc-327k-c4/"),
+    ],
+)
+def test_a_record_is_found_by_the_first_digits_of_a_pin_and_by_its_id(open_page, site_url, typed, found):
+    page = open_page("", base=site_url).page
+    page.get_by_label("Search", exact=True).first.click(force=True)
+    page.keyboard.type(typed)
+    page.locator(f".md-search-result__link[href*='{found}']").first.wait_for()

@@ -14,6 +14,7 @@ PAGES = {
     "run catalogue": "findings/",
     "year": "findings/2026/",
     "what is new": "whats-new/",
+    "data": "data/",
     "compare": "compare/?a=recipes/exl3-r10-apc-327k-c4&b=recipes/exl3-r9-327k-c4",
     "as of a day": "decisions/2026-09-14/",
     "qualification": "findings/2026-09-09-ormandj-v0.4.2-qualification/",

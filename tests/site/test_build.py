@@ -34,6 +34,7 @@ def test_every_record_has_its_page(corpus_site):
     expected |= {f"findings/{s.date.year}/index.html" for s in catalog.dated} | {
         "whats-new/index.html",
         "compare/index.html",
+        "data/index.html",
     }
     expected |= {f"{day_path(day)}index.html" for day in days_of_change(Site(catalog, environment(ROOT)))}
     recipes = [(catalog.recipe(id_), id_) for id_ in catalog.ids("recipes")]
