@@ -221,8 +221,15 @@ def fisher(k1: int, n1: int, k2: int, n2: int) -> float:
     _check_counts(k2, n2)
     passed = k1 + k2
     tables = range(max(0, passed - n2), min(n1, passed) + 1)
-    weights = {k: math.comb(n1, k) * math.comb(n2, passed - k) for k in tables}
-    return sum(w for w in weights.values() if w <= weights[k1]) / sum(weights.values())
+    logs = {k: _log_comb(n1, k) + _log_comb(n2, passed - k) for k in tables}
+    most = max(logs.values())
+    weights = {k: math.exp(log - most) for k, log in logs.items()}
+    # Two tables that are exactly as likely differ by rounding in the last digits.
+    return math.fsum(w for w in weights.values() if w <= weights[k1] * (1 + 1e-9)) / math.fsum(weights.values())
+
+
+def _log_comb(n: int, k: int) -> float:
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
 def equivalence(

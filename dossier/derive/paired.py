@@ -17,6 +17,8 @@ from dossier.model.measurement import Comparison, Delta, Measurement, Replicate
 from dossier.model.workload import Population
 from dossier.stats import Equivalence, Ratio, equivalence, fisher, holm, paired_p, paired_ratio
 
+_MOST = 100_000
+"""So many requests are tested exactly, which takes a step for each; of more the interval says it all."""
 Sides = tuple[list[float], list[float]]
 
 
@@ -73,6 +75,8 @@ def p_of(comparison: Comparison, here: Finding, find: Find) -> float | None:
     parts = [resolve(target, here, find) for target in (comparison.candidate, comparison.baseline)]
     counts = [pass_counts(s.part) for s in parts if s is not None and isinstance(s.part, Population)]
     if comparison.metric != "pass_rate" or len(counts) != 2 or counts[0] is None or counts[1] is None:
+        return None
+    if counts[0][1] + counts[1][1] > _MOST:
         return None
     return fisher(*counts[0], *counts[1])
 

@@ -73,6 +73,14 @@ def test_fisher_gives_the_reference_and_is_one_for_equal_rates():
     assert fisher(30, 60, 30, 60) == pytest.approx(1)
 
 
+def test_counts_beyond_all_use_are_not_tested_and_do_not_hang():
+    populations, rows = rates((10**14, 10**14 - 5))
+    for population in populations:
+        population["planned"] = str(10**14)
+    here = Finding.model_validate({**HEAD, "populations": populations, "comparisons": rows})
+    assert p_of(here.comparisons[0], here, nowhere) is None
+
+
 # By hand: log ratios ln 1.1, ln 1.2, ln 1.3 have mean .180015 and standard error .048288, so t = 3.7280 with two
 # degrees of freedom, and p = 1 - t / sqrt(2 + t^2) = .0650.
 def test_p_of_three_pairs_by_hand():
