@@ -117,7 +117,7 @@ def told(comparison: Comparison, here: Finding, find: Find) -> list[str]:
     test = significance(comparison, here, find)
     if test is not None:
         rest = "primary, not adjusted" if test.primary else f"{_p(test.adjusted)} among {test.size} (Holm)"
-        found.append(f"p{NBSP}={NBSP}{_p(test.p)}; {rest}")
+        found.append(f"{_p(test.p)}; {rest}")
     return found
 
 
@@ -126,4 +126,4 @@ def _percent(share: float) -> str:
 
 
 def _p(value: float) -> str:
-    return "below 0.001" if value < 0.001 else f"{value:.3f}"
+    return f"p{NBSP}<{NBSP}0.001" if value < 0.001 else f"p{NBSP}={NBSP}{value:.3f}"

@@ -13,7 +13,7 @@ from dossier.derive.format import number, with_unit
 from dossier.derive.gates import Judged
 from dossier.derive.intervals import comparison_interval, measurement_interval
 from dossier.derive.items import Compared, Item, display, known, stated_text
-from dossier.derive.paired import told
+from dossier.derive.paired import told, within
 from dossier.derive.show import shown
 from dossier.model.base import Quantity
 from dossier.model.finding import Finding
@@ -127,7 +127,7 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid:
             "computed": lambda c: beside(_computed(results[c.id]), _tests(writer, c)),
             "stated": lambda c: _stated(c, results[c.id]),
             "interval": lambda c: _interval(c.interval, _unit(results[c.id].difference)) if c.interval else None,
-            "band": lambda c: _band(c, results[c.id].difference),
+            "band": lambda c: _band(writer, c, results[c.id].difference),
             "excluded": lambda c: exclusion(writer, c.excluded),
         },
     )  # fmt: skip
@@ -231,13 +231,17 @@ def _allowed(difference: Difference) -> str:
     return f"{number(low)} to {with_unit(number(high), difference.unit)}"
 
 
-def _band(comparison: Comparison, difference: Difference | None) -> Markup | None:
+def _band(writer: Writer, comparison: Comparison, difference: Difference | None) -> Markup | None:
     """The declared band, and where the interval of the difference lies; without one, the difference itself."""
     band = comparison.band
     if band is None:
         return None
     words = ""
-    if difference is not None and difference.unit == band.unit:
+    here = writer.finding
+    tested = within(comparison, band, here, writer.view.site.catalog.finding) if here is not None else None
+    if tested is not None:
+        words = f"{'within' if tested.equivalent else 'not shown'}, by the pairs"
+    elif difference is not None and difference.unit == band.unit:
         reach = comparison.interval or difference
         inside = reach.low >= -band.size and reach.high <= band.size
         beyond = reach.low > band.size or reach.high < -band.size

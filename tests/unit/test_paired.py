@@ -116,6 +116,7 @@ def test_holm_takes_the_members_of_a_family_together():
     }
     assert [t.adjusted for t in found] == pytest.approx([expected[p] for p in ps])
     assert {t.size for t in found} == {4}
+    assert plain(told(here.comparisons[3], here, nowhere)) == "p = 1.000; p = 1.000 among 4 (Holm)"
 
 
 def test_a_primary_comparison_keeps_its_p_and_is_not_counted_with_the_rest():
