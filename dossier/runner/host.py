@@ -36,7 +36,7 @@ def memory() -> dict[str, Any]:
     with _nvml() as nvml:
         if nvml is None:
             return used
-        states = [nvml.nvmlDeviceGetMemoryInfo(card) for card in _handles(nvml)]
+        states = [_memory_of(nvml, card) for card in _handles(nvml)]
         return used | {"gpu_used_mib": [int(state.used // MIB) for state in states],
                        "gpu_free_mib": [int(state.free // MIB) for state in states]}  # fmt: skip
 
@@ -86,10 +86,17 @@ def _cards() -> dict[str, Any]:
 
 
 def _card(nvml: Any, handle: Any) -> Mapping[str, Any]:
-    info = nvml.nvmlDeviceGetMemoryInfo(handle)
+    info = _memory_of(nvml, handle)
     power = _asked(lambda: nvml.nvmlDeviceGetEnforcedPowerLimit(handle))
     watts = {"power_limit_w": power // 1000} if power else {}
     return {"name": _asked(lambda: nvml.nvmlDeviceGetName(handle)), "memory_mib": int(info.total // MIB), **watts}
+
+
+def _memory_of(nvml: Any, handle: Any) -> Any:
+    """Total, used and free memory of a card; the first form of the call counts what the driver keeps as used."""
+    second = getattr(nvml, "nvmlMemory_v2", None)
+    told = _asked(lambda: nvml.nvmlDeviceGetMemoryInfo(handle, version=second)) if second is not None else None
+    return told or nvml.nvmlDeviceGetMemoryInfo(handle)
 
 
 def _handles(nvml: Any) -> list[Any]:

@@ -13,6 +13,8 @@ from dossier.runner.figures import memory_figures
 from dossier.runner.surroundings import hardware_record
 
 MIB = 1024 * 1024
+RESERVED = 615
+V2 = 0x02000028
 
 
 class Refused(Exception):  # noqa: N818 - as the driver's library names its own
@@ -27,8 +29,12 @@ def driver(*cards, version=b"580.65.06", cuda=13010, fails=()):
             raise Refused
         return card[3] * 1000
 
-    def memory(card):
-        return SimpleNamespace(total=card[1] * MIB, used=card[2] * MIB, free=(card[1] - card[2]) * MIB)
+    def memory(card, version=None):
+        """As on a real H200: the first form calls the 615 MiB that the driver keeps used, the second does not."""
+        if version is not None and "v2" in fails:
+            raise Refused
+        used = card[2] + (0 if version == V2 else RESERVED)
+        return SimpleNamespace(total=card[1] * MIB, used=used * MIB, free=(card[1] - used) * MIB)
 
     def start():
         library.open += 1
@@ -37,6 +43,7 @@ def driver(*cards, version=b"580.65.06", cuda=13010, fails=()):
 
     library = SimpleNamespace(
         open=0,
+        nvmlMemory_v2=V2,
         nvmlInit=start,
         nvmlShutdown=lambda: setattr(library, "open", library.open - 1),
         nvmlSystemGetDriverVersion=lambda: version,
@@ -80,6 +87,11 @@ def test_memory_in_use_becomes_a_figure_of_the_fullest_card(played):
     figures = memory_figures([{"memory": here.memory()}], local=True)
     cards = {(f.metric, f.statistic): (f.value, f.n) for f in figures if f.metric.startswith("gpu")}
     assert cards == {("gpu_memory_used", "max"): (5000, 2), ("gpu_memory_free", "min"): (138_771, 2)}
+
+
+def test_an_old_driver_that_knows_only_the_first_form_is_asked_in_it(played):
+    played(H200, fails=("v2",))
+    assert here.memory()["gpu_used_mib"] == [1000 + RESERVED]
 
 
 def test_equal_cards_are_one_entry_of_the_hardware_record(played):
