@@ -96,7 +96,7 @@ def test_an_old_driver_that_knows_only_the_first_form_is_asked_in_it(played):
 
 def test_equal_cards_are_one_entry_of_the_hardware_record(played):
     played(H200, H200, OLD)
-    record = hardware_record(plan(), here.host(), local=True)
+    record = hardware_record(plan().declared, here.host(), local=True)
     assert [(gpu["name"], gpu["count"]) for gpu in record["gpus"]] == [("NVIDIA H200", 2), ("Tesla P4", 1)]
     assert record["gpus"][0]["power_limit"] == "700 W"
     assert record["title"] == "2 x NVIDIA H200, 1 x Tesla P4"
@@ -112,6 +112,6 @@ def test_no_card_is_absent_and_not_zero(monkeypatch, library):
 
 def test_a_server_elsewhere_gets_no_card_of_this_machine(played):
     played(H200)
-    record = hardware_record(plan(), here.host(), local=False)
+    record = hardware_record(plan().declared, here.host(), local=False)
     assert record["gpus"] == []
     assert "tells nothing about itself" in record["host"]["cpu"]["unknown"]
