@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from dossier.runner.store import store
 
 
 @click.command()
-@click.argument("journal", type=click.Path(path_type=Path))
+@click.argument("journal", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option(
     "--evidence",
     default="evidence",
@@ -28,9 +29,10 @@ from dossier.runner.store import store
     type=click.Path(path_type=Path),
     help="Where the records go; made where it is not.",
 )
-def record(journal: Path, evidence: Path) -> None:
+def record(journal: tuple[Path, ...], evidence: Path) -> None:
     """Make the finding of the run in JOURNAL, with its artifacts and the records that it rests on.
 
+    A journal that was published in several files is given as all of them, in their order.
     The same journal gives the same bytes, anywhere and without a network. What is there already is never changed.
     Exit status: 0 where `dossier check` finds nothing, 1 where it does.
     """
@@ -39,9 +41,9 @@ def record(journal: Path, evidence: Path) -> None:
     sys.exit(problems)
 
 
-def keep(journal: Path, evidence: Path) -> tuple[Recorded, bool]:
+def keep(journal: Sequence[Path], evidence: Path) -> tuple[Recorded, bool]:
     """Record a journal and check what was written; says the problems, and whether there are any."""
-    recorded = make(read_bytes(journal))
+    recorded = make(b"".join(map(read_bytes, journal)))
     written = store(recorded, evidence)
     found = find_evidence([str(path) for path in written if path.suffix == ".yaml"])
     with open_cache(found.root) as cache:

@@ -68,7 +68,7 @@ def run(
             f"{file} is kept: --resume goes on with it, `dossier record` makes a finding of what is there", err=True
         )
         sys.exit(_INTERRUPTED if stopped in _SIGNALS else 1)
-    recorded, problems = keep(file, evidence)
+    recorded, problems = keep([file], evidence)
     Console(stderr=True).print(result_table(recorded.finding))
     click.echo(f"{evidence / recorded.path}", err=True)
     sys.exit(problems or fell_short(recorded.finding))

@@ -16,6 +16,7 @@ from dossier.catalog.history import index_of
 from dossier.checks.run import load_checked
 from dossier.cli.check import show_problems
 from dossier.cli.project import find_evidence
+from dossier.cli.rebuilt import rebuilt
 from dossier.derive.gates import judge
 from dossier.derive.items import compared, known
 from dossier.errors import Severity
@@ -36,9 +37,17 @@ def verify(evidence: str, index: Path | None) -> None:
     found = find_evidence((evidence,))
     with Cache(None) as cache:
         catalog, every = load_checked(partial(load_catalog, found.root, cache, found.shown, digests=True), cache)
-        problems = [p for p in every if p.rule.partition("/")[0] in _FAMILIES]
-    errors = [p for p in problems if p.severity is Severity.ERROR]
-    for what, count in recomputed(catalog).items():
+        families = [p for p in every if p.rule.partition("/")[0] in _FAMILIES]
+    errors = [p for p in families if p.severity is Severity.ERROR]
+    counts = recomputed(catalog)
+    try:
+        findings = dict(rebuilt(catalog))
+    except ImportError:
+        click.echo("journals are not looked at: that needs the extra `runner`", err=True)
+    else:
+        counts["findings whose figures follow from their journals"] = len(findings)
+        errors += [problem for problems in findings.values() for problem in problems]
+    for what, count in counts.items():
         click.echo(f"{count:>9,}  {what}")
     show_problems(errors, len(catalog.entries) + len(catalog.broken))
     if index is not None and not errors:

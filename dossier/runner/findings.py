@@ -11,7 +11,7 @@ from dossier.runner.boundary import boundary
 from dossier.runner.campaign import campaign_limits, campaign_summary, failures, not_compared, restoration, starts
 from dossier.runner.compare import Sided, compared
 from dossier.runner.figure import Figure, figure_id, rounded
-from dossier.runner.figures import PER_REQUEST
+from dossier.runner.figures import BATCH, PER_REQUEST
 from dossier.runner.journal import Entry
 from dossier.runner.judged import PASS_RATE, Kind
 from dossier.runner.outcome import Outcome
@@ -91,7 +91,7 @@ def _population(told: Told, spec: Spec, whole: Whole | None) -> dict[str, Any]:
     arm = told.places[spec.id].block.arm
     return {
         "id": spec.id,
-        "title": spec.title or probe.asks.split(":")[0].split(",")[0].rstrip("."),
+        "title": _title(spec) + (f", start {told.places[spec.id].block.start}" if whole is not None else ""),
         "class": probe.class_.value,
         "arm": arm,
         "probe": _parameters(spec),
@@ -112,6 +112,10 @@ def _population(told: Told, spec: Spec, whole: Whole | None) -> dict[str, Any]:
     }
 
 
+def _title(spec: Spec) -> str:
+    return spec.title or probe_of(spec).asks.split(":")[0].split(",")[0].rstrip(".")
+
+
 def _parts(told: Told, spec: Spec, whole: Whole | None) -> dict[str, Any]:
     """Of which population it is a part, and whether its own parts make up the whole."""
     if spec.id in told.parts:
@@ -130,7 +134,7 @@ def _whole(told: Told, whole: Whole) -> dict[str, Any]:
     planned = sum(part.requests for part in whole.parts)
     return {
         "id": spec.id,
-        "title": spec.title or probe.asks.split(":")[0].split(",")[0].rstrip("."),
+        "title": _title(spec),
         "class": probe.class_.value,
         "arm": whole.arm,
         "probe": _parameters(spec),
@@ -213,14 +217,23 @@ def _measurements(told: Told, sided: Sequence[Sided]) -> Iterator[dict[str, Any]
     wanted = {gate.subject for gate in told.plan.gates}
     for spec, figures in told.figures:
         for figure in figures:
-            if told.plan.arms is None or _tells(figure) or figure_id(spec.id, figure) in wanted:
+            if _tells(told, spec, figure) or figure_id(spec.id, figure) in wanted:
                 yield _measurement(told, spec, figure)
     for one in sided:
         yield from _sides(told, one)
 
 
-def _tells(figure: Figure) -> bool:
-    """Of several arms the figures that are set against each other; all others stand in the artifact."""
+def _tells(told: Told, spec: Spec, figure: Figure) -> bool:
+    """Of several arms the figures that are set against each other, of one start of several what differs between them.
+
+    All others stand in the artifact.
+    """
+    if told.plan.arms is None:
+        return True
+    place = told.places.get(spec.id)
+    if place is not None and len(told.plan.starts_of(place.block.arm)) > 1:
+        timed = figure.metric in {*PER_REQUEST, *BATCH} - {"effective_prefill"}
+        return timed and figure.statistic in {"median", "single", "rate"}
     few = figure.metric in PER_REQUEST and figure.metric != "effective_prefill" and figure.statistic not in _ENDS
     return few or (figure.metric not in PER_REQUEST and figure.metric != "inter_chunk_gap")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import Any
 
 from pydantic import ValidationError
@@ -27,7 +28,10 @@ from dossier.runner.yamltext import to_yaml, without_none
 from dossier.source import read_document
 
 MAX_FILE = 1 << 20
-"""A journal that is larger is kept private, by digest; its samples are published in a file a population."""
+MAX_JOURNAL = 4 << 20
+"""A journal is published in files of at most MAX_FILE, cut between lines. A larger one is kept private, by digest, and
+its samples are published in a file a population."""
+_JOURNAL = "Journal of the run, a hash chain"
 _HEAD = """Written by `dossier record` from the journal of a run: do not edit, the same journal gives the same bytes.
 A correction is a finding of its own, an erratum or an addendum, that links to this one."""
 
@@ -80,7 +84,9 @@ def _surroundings(told: Told, arm: str, records: dict[str, dict[str, Any]]) -> s
     identity = identity_record(plan.subject, declared, server)
     hardware = hardware_record(declared, told.host(arm), local=told.local(arm))
     on = (str(identity["id"]), str(hardware["id"]))
-    recipe = recipe_record(plan.subject, declared, server, on, plan.sides[arm].context_tokens, flags_of(told, arm))
+    side = plan.sides[arm]
+    context, flags = side.context_tokens, flags_of(told, arm)
+    recipe = recipe_record(plan.subject, declared, server, on, context, flags, arm=side.title)
     records |= {f"identities/{on[0]}": identity, f"hardware/{on[1]}": hardware, f"recipes/{recipe['id']}": recipe}
     return str(recipe["id"])
 
@@ -100,6 +106,17 @@ def told_by(reading: Reading) -> Told:
     if not told.state.identities:
         raise JournalError("the journal ends before the server was identified: there is nothing to record")
     return told
+
+
+def published_journal(files: Mapping[str, bytes]) -> bytes:
+    """A journal again from its published files by name; empty where there is none."""
+    names = iter(map(journal_part, count(1)))
+    return b"".join(files[name] for name in takewhile(files.__contains__, names))
+
+
+def figures_of(journal: bytes) -> bytes:
+    """The artifact of figures that follows from a journal. Raises JournalError."""
+    return figures_json(told_by(read_journal(journal)))
 
 
 def figures_json(told: Told) -> bytes:
@@ -135,11 +152,32 @@ def _sided(one: Sided) -> dict[str, Any]:
 def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
     whole = data[: told.reading.size]
     found = {"figures.json": (figures_json(told), "Figures computed from the samples")}
-    if len(whole) <= MAX_FILE:
-        return {"journal.jsonl": (whole, "Journal of the run, a hash chain"), **found}
+    if len(whole) <= MAX_JOURNAL and (parts := _in_parts(whole)):
+        many = len(parts)
+        return {
+            journal_part(number): (part, _JOURNAL + (f", part {number} of {many}" if many > 1 else ""))
+            for number, part in enumerate(parts, 1)
+        } | found
     for spec in (each.published for each in told.instances):
         found |= _sample_files(spec.id, [_bare(entry) for entry in told.samples(spec.id)])
     return found
+
+
+def _in_parts(journal: bytes) -> list[bytes]:
+    """A journal in files that may be published, which make it again end to end; none where a line is too long."""
+    parts = [b""]
+    for line in journal.splitlines(keepends=True):
+        if len(line) > MAX_FILE:
+            return []
+        if len(parts[-1]) + len(line) > MAX_FILE:
+            parts.append(b"")
+        parts[-1] += line
+    return parts
+
+
+def journal_part(number: int) -> str:
+    """The name of a file of a published journal: `journal.jsonl`, then `journal-2.jsonl` and so on."""
+    return "journal.jsonl" if number == 1 else f"journal-{number}.jsonl"
 
 
 def _sample_files(population: str, samples: list[dict[str, Any]]) -> dict[str, tuple[bytes, str]]:
@@ -148,8 +186,8 @@ def _sample_files(population: str, samples: list[dict[str, Any]]) -> dict[str, t
     if len(whole) <= MAX_FILE:
         return {f"samples-{population}.json": (whole, f"Samples of {population}")}
     short = [_without_gaps(entry) for entry in samples]
-    for count in range(1, len(short) + 1):
-        step = -(-len(short) // count)
+    for many in range(1, len(short) + 1):
+        step = -(-len(short) // many)
         slices = [short[at : at + step] for at in range(0, len(short), step)]
         parts = [_json({"population": population, "samples": part}) for part in slices]
         if max(map(len, parts)) <= MAX_FILE:
@@ -185,7 +223,7 @@ def _listed(name: str, content: bytes, title: str) -> dict[str, Any]:
 
 def _private(data: bytes) -> dict[str, Any]:
     why = "Too large to publish; the operator keeps it, and the samples are published by population."
-    listed = _listed("journal.jsonl", data, "Journal of the run, a hash chain")
+    listed = _listed("journal.jsonl", data, _JOURNAL)
     return {key: value for key, value in listed.items() if key != "path"} | {"private": why}
 
 

@@ -42,7 +42,7 @@ def identity_record(subject: str, declaration: Declared, told: Mapping[str, Any]
     record = {
         "title": f"{told['model']} as served by {_engine(told)}",
         "artifacts": declared.get("artifacts") or [_target(told)],
-        "runtime": declared.get("runtime") or _runtime(told),
+        "runtime": _pinned(declared["runtime"]) if "runtime" in declared else _runtime(told),
         "served_name": told["model"],
         "template_sha256": told.get("template_sha256") or unknown(_NOT_TOLD),
         "quantization": quantization,
@@ -74,12 +74,15 @@ def hardware_record(declaration: Declared, here: Mapping[str, Any], *, local: bo
 
 def recipe_record(
     subject: str, declaration: Declared, told: Mapping[str, Any], on: tuple[str, str], context: int | None,
-    flags: Sequence[str],
+    flags: Sequence[str], *, arm: str | None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What was set, as far as it could be seen or was declared; `on` are the ids of identity and hardware."""
+    """What was set, as far as it could be seen or was declared; `on` are the ids of identity and hardware.
+
+    `arm` is the title of the arm, where a plan has several.
+    """
     declared = _plain(declaration)
     record: dict[str, Any] = {
-        "title": f"{told['model']} on {_engine(told)}",
+        "title": ": ".join(filter(None, (f"{told['model']} on {_engine(told)}", arm))),
         "models": [subject],
         "identity": on[0],
         "hardware": on[1],
@@ -124,6 +127,11 @@ def _target(told: Mapping[str, Any]) -> dict[str, Any]:
         "labels": labels,
         "note": f"As the server tells it: {said}." if said else None,
     }
+
+
+def _pinned(runtime: dict[str, Any]) -> dict[str, Any]:
+    """A declared runtime; where nothing pins it, that is said."""
+    return runtime if {"image", "commit"} & runtime.keys() else {**runtime, "commit": unknown(_NOT_TOLD)}
 
 
 def _runtime(told: Mapping[str, Any]) -> dict[str, Any]:

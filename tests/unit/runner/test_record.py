@@ -11,9 +11,10 @@ from runner_support import go, plan, plan_text
 
 from dossier.cli.check import check
 from dossier.cli.record import record as record_command
+from dossier.cli.verify import verify
 from dossier.digest import sha256_hex
 from dossier.runner.journal import Journal, read_journal
-from dossier.runner.record import MAX_FILE, record
+from dossier.runner.record import MAX_FILE, MAX_JOURNAL, published_journal, record
 from dossier.runner.reference_process import running
 from dossier.runner.schedule import Schedule
 from dossier.runner.scrub import Scrub
@@ -27,7 +28,8 @@ EVIDENCE = Path(__file__).parents[3] / "evidence"
 @pytest.mark.parametrize("path", sorted(EVIDENCE.glob("artifacts/*/journal.jsonl")), ids=lambda path: path.parent.name)
 def test_a_published_finding_is_rebuilt_from_its_journal_byte_for_byte(path):
     """A change of how findings are written is seen here, and what is published is recorded again from its journal."""
-    recorded = record(path.read_bytes())
+    files = {file.name: file.read_bytes() for file in path.parent.iterdir()}
+    recorded = record(published_journal(files))
     assert [name for name, content in recorded.files.items() if (EVIDENCE / name).read_bytes() != content] == []
 
 
@@ -74,16 +76,15 @@ def cell(requests):
 @pytest.mark.parametrize(
     ("requests", "gaps", "files"),
     [
-        (1500, 200, ["samples-c1.json"]),
-        (4500, 100, ["samples-c1-1.json", "samples-c1-2.json"]),
+        (4500, 200, ["samples-c1-1.json", "samples-c1-2.json"]),
     ],
-    ids=["without gaps", "in parts"],
+    ids=["without gaps, in parts"],
 )
-def test_a_journal_over_1_mib_stays_private_and_its_samples_are_published(server, tmp_path, requests, gaps, files):
+def test_a_journal_over_4_mib_stays_private_and_its_samples_are_published(server, tmp_path, requests, gaps, files):
     ran(tmp_path, plan_text(server.base_url, (cell(1), CHAT)))
     large = grown(tmp_path / "run.jsonl", requests, gaps)
     data = large.read_bytes()
-    assert len(data) > MAX_FILE
+    assert len(data) > MAX_JOURNAL
     recorded = record(data)
     by_path = {artifact.path: artifact for artifact in recorded.finding.artifacts}
     journal = next(artifact for artifact in recorded.finding.artifacts if artifact.id == "file-journal")
@@ -101,6 +102,51 @@ def test_a_journal_over_1_mib_stays_private_and_its_samples_are_published(server
     assert made.exit_code == 0, made.output
     accepted = CliRunner().invoke(check, ["--no-cache", str(tmp_path / "large")])
     assert accepted.exit_code == 0, accepted.output
+
+
+def test_a_journal_over_1_mib_is_published_in_files_that_make_it_again(server, tmp_path):
+    ran(tmp_path, plan_text(server.base_url, (cell(1), CHAT)))
+    data = grown(tmp_path / "run.jsonl", 1500, 200).read_bytes()
+    assert MAX_FILE < len(data) <= MAX_JOURNAL
+    recorded = record(data)
+    folder = f"artifacts/{recorded.finding.id}/"
+    files = {path.removeprefix(folder): content for path, content in recorded.files.items() if path.startswith(folder)}
+    names = ["journal.jsonl", "journal-2.jsonl", "journal-3.jsonl"]
+    assert sorted(files) == sorted(["figures.json", *names])
+    assert max(map(len, files.values())) <= MAX_FILE
+    assert b"".join(files[name] for name in names) == data
+    for name, content in files.items():
+        (tmp_path / name).write_bytes(content)
+    parts = [str(tmp_path / name) for name in names]
+    made = CliRunner().invoke(record_command, [*parts, "--evidence", str(tmp_path / "large")])
+    assert made.exit_code == 0, made.output
+    assert (tmp_path / "large" / recorded.path).read_bytes() == recorded.files[recorded.path]
+    verified = CliRunner().invoke(verify, [str(tmp_path / "large")])
+    assert (verified.exit_code, "1  findings whose figures follow" in verified.output) == (0, True), verified.output
+
+
+def test_verify_names_a_figure_that_does_not_follow_from_the_journal(server, tmp_path):
+    ran(tmp_path, plan_text(server.base_url, (cell(2),)))
+    evidence = tmp_path / "evidence"
+    (figures,) = evidence.glob("artifacts/*/figures.json")
+    data = json.loads(figures.read_text())
+    data["cells"]["c1"]["e2e"]["max"]["value"] *= 2
+    figures.write_text(json.dumps(data))
+    verified = CliRunner().invoke(verify, [str(evidence)])
+    assert verified.exit_code == 1
+    assert "artifacts/journal: these are not the figures that follow from the journal beside it" in verified.output
+
+
+def test_verify_names_the_line_of_a_journal_that_was_altered(server, tmp_path):
+    ran(tmp_path, plan_text(server.base_url, (cell(2),)))
+    (journal,) = (tmp_path / "evidence").glob("artifacts/*/journal.jsonl")
+    lines = journal.read_text().splitlines(keepends=True)
+    lines[5] = lines[5].replace('"', "'", 1)
+    journal.write_text("".join(lines))
+    verified = CliRunner().invoke(verify, [str(tmp_path / "evidence")])
+    assert verified.exit_code == 1
+    assert "journal.jsonl:1:1: artifacts/journal" in verified.output
+    assert "line 6" in verified.output
 
 
 def test_a_population_whose_gate_fails_is_repeated_once_and_both_are_kept(server, tmp_path):
