@@ -176,7 +176,7 @@ class Blocks:
         # A repeat asks the same with prompts of its own: the very same ones would meet a warm cache.
         session.seed = self._seed(instance.block) + ("/repeat" if instance.repeat_of else "")
         runner = Runner(session, instance.name, self.run.state, self.run.write, self.run.watcher, self.run.halt,
-                        self.run.now)  # fmt: skip
+                        self.run.now, alone=not self.run.plan.arms)  # fmt: skip
         await runner.run(instance.spec)
 
     def _gates_pass(self, instance: Instance) -> bool:

@@ -47,7 +47,10 @@ class Onlooker(Protocol):
 
 @dataclass(slots=True)
 class Runner:
-    """Runs one population of one session; `name` is its id in the journal."""
+    """Runs one population of one session; `name` is its id in the journal.
+
+    With an `alone` server the run stops where nobody is there any more; an arm that dies fails, and the run goes on.
+    """
 
     session: Session
     name: str
@@ -56,6 +59,7 @@ class Runner:
     watcher: Onlooker
     halt: Halt
     now: Callable[[], datetime]
+    alone: bool = True
     _pump: Pump = field(default_factory=Pump)
     _timings: list[Timing] = field(default_factory=list)
     _broken: BaseException | None = None
@@ -132,7 +136,7 @@ class Runner:
             except BoundReachedError as error:
                 self.halt.ask(str(error))
                 return
-            if sample.kind == FailureClass.CONNECT and await self._nobody_there():
+            if self.alone and sample.kind == FailureClass.CONNECT and await self._nobody_there():
                 return
             self._keep(spec, phase, index, _lagged(sample, due_ns))
 
