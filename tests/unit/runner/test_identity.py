@@ -61,7 +61,7 @@ def test_a_server_is_asked_in_its_own_dialect_and_loses_its_folders(told, dialec
 
 
 def test_parsers_that_are_told_stand_in_the_recipe(told):
-    record = recipe_record("m", plan().declared, told(Dialect.SGLANG), ("i", "h"), None, ())
+    record = recipe_record("m", plan().declared, told(Dialect.SGLANG), ("i", "h"), None, (), arm="candidate")
     assert record["settings"] == {"tool-call parser": "qwen25"}
 
 
