@@ -11,7 +11,7 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 from dossier.derive.format import number, signed, with_unit
 from dossier.model.base import Quantity
-from dossier.model.measurement import Delta
+from dossier.model.measurement import Delta, Interval
 from dossier.model.metrics import Metric
 
 _EXACT = Context(prec=40)
@@ -30,10 +30,17 @@ class Difference:
     @property
     def text(self) -> str:
         """The difference with as many digits as its range carries."""
-        shown = round_to(self.value, resolved_digits(self.low, self.high))
+        shown = round_to(self.value, resolved_digits(self.low, self.high)) + 0  # no minus before a zero
         if self.unit == "x":
             return with_unit(number(shown), "x")
         return with_unit(signed(shown), self.unit)
+
+    def direction(self, interval: Interval | None = None) -> int:
+        """1 for more, -1 for less, 0 where rounding, or the interval of the difference, holds both."""
+        even = Decimal(1) if self.unit == "x" else Decimal(0)
+        low = self.low if interval is None else min(self.low, interval.low)
+        high = self.high if interval is None else max(self.high, interval.high)
+        return int(low > even) - int(high < even)
 
     def agrees(self, stated: Delta) -> bool:
         """Could the stated difference, rounded as written, come from these figures?"""

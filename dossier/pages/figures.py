@@ -124,7 +124,7 @@ def comparison_grid(writer: Writer, finding: Finding) -> Grid:
             "of": lambda c: _metric(writer, c, results[c.id]),
             "candidate": lambda c: _side(writer, c.candidate, results[c.id].candidate),
             "baseline": lambda c: _side(writer, c.baseline, results[c.id].baseline),
-            "computed": lambda c: beside(_computed(results[c.id]), _tests(writer, c)),
+            "computed": lambda c: beside(_computed(c, results[c.id]), _tests(writer, c)),
             "stated": lambda c: _stated(c, results[c.id]),
             "interval": lambda c: _interval(c.interval, _unit(results[c.id].difference)) if c.interval else None,
             "band": lambda c: _band(writer, c, results[c.id].difference),
@@ -177,23 +177,20 @@ def _side(writer: Writer, target: str, item: Item | None) -> Markup:
     return html('%s<br><span class="dx-quiet">%s</span>', link, joined(", ", notes)) if notes else link
 
 
-def _computed(result: Compared) -> Markup | None:
-    if result.difference is None:
+def _computed(comparison: Comparison, result: Compared) -> Markup | None:
+    difference = result.difference
+    if difference is None:
         return None
-    effect = _effect(result.metric, _direction(result.difference))
-    return _delta(result.difference.text, effect)
+    effect = _effect(result.metric, difference.direction(comparison.interval))
+    if difference.direction() and not difference.direction(comparison.interval):
+        effect = "not shown: its interval holds both"
+    return _delta(difference.text, effect)
 
 
 def _delta(text: str, effect: str) -> Markup:
     tone = effect if effect in {"better", "worse"} else "neutral"
     words = html(' <span class="dx-effect">%s</span>', effect) if effect else ""
     return html('<span class="dx-fig dx-delta dx-delta-%s"><data>%s</data>%s</span>', tone, text, words)
-
-
-def _direction(difference: Difference) -> int:
-    """1 for more, -1 for less, 0 where rounding leaves it open."""
-    even = Decimal(1) if difference.unit == "x" else Decimal(0)
-    return int(difference.low > even) - int(difference.high < even)
 
 
 def _effect(metric: Metric | None, direction: int) -> str:

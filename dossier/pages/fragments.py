@@ -311,12 +311,16 @@ def _effect(result: Compared, comparison: Comparison) -> str:
     if difference is None or comparison.excluded is not None or result.metric is None:
         return "neutral"
     if comparison.band is not None and difference.unit == comparison.band.unit:
-        return "within" if abs(difference.value) <= comparison.band.size else _direction(difference, result.metric)
-    return _direction(difference, result.metric)
+        return (
+            "within"
+            if abs(difference.value) <= comparison.band.size
+            else _direction(difference, comparison, result.metric)
+        )
+    return _direction(difference, comparison, result.metric)
 
 
-def _direction(difference: Difference, metric: Metric) -> str:
-    level = 1 if difference.unit == "x" else 0
-    if metric.better == "neither" or difference.low <= level <= difference.high:
+def _direction(difference: Difference, comparison: Comparison, metric: Metric) -> str:
+    direction = difference.direction(comparison.interval)
+    if metric.better == "neither" or direction == 0:
         return "neutral"
-    return "better" if (difference.value > level) == (metric.better == "higher") else "worse"
+    return "better" if (direction > 0) == (metric.better == "higher") else "worse"

@@ -74,6 +74,8 @@ def _rank(measurement: Measurement) -> int:
 
 
 def _name(measurement: Measurement) -> str:
+    if measurement.title:
+        return measurement.title.lower()
     return " ".join(filter(None, (str(measurement.statistic), measurement.per, measurement.when)))
 
 

@@ -255,13 +255,12 @@ def _measurement(told: Told, spec: Spec, figure: Figure) -> dict[str, Any]:
         "interval": interval,
         "when": "when the cell ended" if memory else None,
         "per": "card" if figure.metric.startswith("gpu_") else None,
-        "title": figure.title or (_goal(spec) if figure.metric == "goodput" else None),
+        "title": figure.title or _figure_title(spec, figure),
         "from": {
             "artifact": "file-figures",
             "pointer": f"/cells/{spec.id}/{figure.key}/{figure.statistic}/value",
         },
         "excluded": {"reason": excluded[0].value} if excluded is not None else None,
-        "note": f"Over {figure.n} server starts, of the {figure.statistic} of each." if figure.over else None,
     }
 
 
@@ -318,6 +317,12 @@ def _stated(told: Told, one: Sided) -> str | None:
         rates = [_rate(told, name) for name in names]
         apart = rounded(rates[0] - rates[1])
     return f"{'-' if apart < 0 else '+'}{abs(apart):f} {one.unit}"
+
+
+def _figure_title(spec: Spec, figure: Figure) -> str | None:
+    if figure.over is not None:
+        return f"{figure.statistic.capitalize()} of each of {figure.n} starts"
+    return _goal(spec) if figure.metric == "goodput" else None
 
 
 def _goal(spec: Spec) -> str:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from dossier.derive.deltas import absolute, half_unit, in_unit, ratio_of, relative
 from dossier.model.base import Quantity
-from dossier.model.measurement import Delta
+from dossier.model.measurement import Delta, Interval
 from dossier.model.metrics import METRICS
 
 
@@ -85,3 +85,26 @@ def test_the_value_lies_within_its_range_and_agrees_with_itself(a, b):
     size = abs(found.value).quantize(Decimal("0.0001"))
     sign = "-" if found.value < 0 else "+"
     assert found.agrees(Delta(sign=sign, size=size, unit="%"))
+
+
+def test_a_difference_that_rounds_to_nothing_has_no_sign():
+    found = relative(Decimal("1.005"), Decimal("1.006"))  # -0.099, known within 0.1
+    assert found is not None
+    assert found.text == "0\N{NO-BREAK SPACE}%"
+
+
+@pytest.mark.parametrize(
+    ("interval", "direction"),
+    [
+        (None, 1),  # 2.344 over 2.340: 0.128 to 0.214 by rounding alone
+        (("-0.05113", "0.4204"), 0),
+        (("0.01", "0.4204"), 1),
+    ],
+)
+def test_a_difference_points_nowhere_where_its_interval_holds_both(interval, direction):
+    found = relative(Decimal("2.344"), Decimal("2.340"))
+    bounds = interval and Interval.model_validate(
+        {"low": interval[0], "high": interval[1], "level": "95", "method": "t"}
+    )
+    assert found is not None
+    assert found.direction(bounds) == direction
