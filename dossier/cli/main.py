@@ -16,6 +16,7 @@ _COMMANDS = {
     "build": "Check, then build the whole site.",
     "calibrate": "Measure this client against a server with a known schedule.",
     "check": "Check evidence and say all problems at once.",
+    "decide": "Write a decision on a finding, and check it.",
     "diff": "Show how two records differ in meaning.",
     "explain": "Say why a rule exists, with examples.",
     "impact": "Say what a change does to the published pages.",

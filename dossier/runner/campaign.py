@@ -31,7 +31,7 @@ def campaign_summary(told: Told, sided: Sequence[Sided]) -> str:
         parts.append(f"The one repeat that was declared, both results kept: {names}.")
     if told.stopped is not None:
         parts.append(f"The campaign did not end as planned: `{told.stopped}`.")
-    parts.append("Nothing is decided here: that is for a human.")
+    parts.append("The run itself decides nothing: that is for a human.")
     return " ".join(parts)
 
 
