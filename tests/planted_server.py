@@ -21,11 +21,17 @@ parser.add_argument("--die-after", type=int, help="chat replies, then the proces
 parser.add_argument("--other-after", type=int, help="chat replies, then another fingerprint")
 parser.add_argument("--slow", type=float, default=0.0, help="seconds before each reply")
 parser.add_argument("--truncate-after", type=int, help="chat replies, then each loses its last word")
+parser.add_argument("--miscount", type=int, nargs="*", default=[], help="which counted answers have a word too many")
 parser.add_argument("--leak-after", type=int, help="chat replies, then each ends with words of another request")
 
 
 def reply_to(prompt: str) -> str:
-    """The word that was asked for, or so many words."""
+    """The word that was asked for, or the marker and so many words."""
+    marked = re.search(r"with the marker (\S+)\.(?: After it write the word (\w+) exactly (\d+) times)?", prompt)
+    if marked is not None:
+        Handler.counted += 1
+        many = int(marked[3] or 0) + (Handler.counted in OPTIONS.miscount)
+        return " ".join([marked[1], *[marked[2] or ""] * many]).strip()
     asked = re.search(r"single word (\w+)", prompt)
     return asked[1] if asked else "word word"
 
@@ -35,6 +41,7 @@ class Handler(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     count = 0
+    counted = 0
     last = "nothing"
     lock = threading.Lock()
 
@@ -68,7 +75,7 @@ class Handler(BaseHTTPRequestHandler):
         if OPTIONS.truncate_after is not None and number > OPTIONS.truncate_after:
             text = text[:-1] or text
         if OPTIONS.leak_after is not None and number > OPTIONS.leak_after:
-            text = f"{text} {before[:40]}"
+            text = f"{text} {before[:60]}"
         other = OPTIONS.other_after is not None and number > OPTIONS.other_after
         self._reply(body, prompt, text, "planted-2" if other else "planted-1")
 

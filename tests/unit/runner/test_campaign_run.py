@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import socket
 import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from campaigns import PLANTED, free_port, leave_none_running
 from click.testing import CliRunner
 
 from dossier.cli.check import check
@@ -18,7 +16,6 @@ from dossier.cli.run import run as run_command
 from dossier.runner.journal import read_journal
 from dossier.runner.record import record
 
-PLANTED = Path(__file__).parents[2] / "planted_server.py"
 PLAN = """schema: dossier/plan/v1
 id: trial
 title: A trial of two arms
@@ -45,17 +42,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "planted.py").write_text(PLANTED.read_text())
     monkeypatch.chdir(tmp_path)
     yield tmp_path
-    journal = tmp_path / "run.jsonl"
-    for entry in read_journal(journal.read_bytes()).of("server-started") if journal.exists() else ():
-        try:
-            os.killpg(entry["pid"], signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    leave_none_running(tmp_path / "run.jsonl")
 
 
 def write_plan(folder, how="--as-is", requests=4):
