@@ -22,6 +22,7 @@ parser.add_argument("--other-after", type=int, help="chat replies, then another 
 parser.add_argument("--slow", type=float, default=0.0, help="seconds before each reply")
 parser.add_argument("--truncate-after", type=int, help="chat replies, then each loses its last word")
 parser.add_argument("--miscount", type=int, nargs="*", default=[], help="which counted answers have a word too many")
+parser.add_argument("--cached", type=int, help="percent of the prompt's tokens that usage calls cached")
 parser.add_argument("--leak-after", type=int, help="chat replies, then each ends with words of another request")
 
 
@@ -81,7 +82,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _reply(self, body: dict, prompt: str, text: str, fingerprint: str) -> None:
         tokens = max(1, len(text.split()))
-        usage = {"prompt_tokens": len(prompt.split()), "completion_tokens": tokens, "total_tokens": 0}
+        usage: dict = {"prompt_tokens": len(prompt.split()), "completion_tokens": tokens, "total_tokens": 0}
+        if OPTIONS.cached is not None:
+            usage["prompt_tokens_details"] = {"cached_tokens": usage["prompt_tokens"] * OPTIONS.cached // 100}
         head = {"id": "x", "model": "planted", "system_fingerprint": fingerprint}
         if not body.get("stream"):
             choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
