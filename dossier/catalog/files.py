@@ -69,7 +69,9 @@ def _folder(path: Path, folder: str, shown: str, found: list[Found]) -> Iterator
             yield _problem(place, "source/collision", f"differs from {twin} only by case; rename one")
         elif not _STEM.fullmatch(stem):
             yield _problem(
-                place, "source/name", f"{stem!r} is not an id: lower-case letters, digits, '-', '_' or '.' inside"
+                place,
+                "source/name",
+                f"{stem!r} is not an id: lower-case letters, digits, single '-', '_' or '.' inside",
             )
         else:
             found.append(Found(folder, stem, Path(entry.path), place))

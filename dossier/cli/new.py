@@ -18,9 +18,10 @@ from dossier.digest import file_digest
 from dossier.errors import StorageError, UsageError
 from dossier.files import write_text
 from dossier.model.finding import Finding
-from dossier.model.parse import FOLDERS
+from dossier.model.parse import FOLDERS, parse_record
 from dossier.model.vocabulary import Kind, Provenance
 from dossier.scaffold import record_text, scalar, slug
+from dossier.source import read_document
 
 _UNKNOWN = "Not written down yet."
 _CORRECTIONS = {"erratum": Kind.ERRATUM, "addendum": Kind.ADDENDUM, "withdrawal": Kind.WITHDRAWAL}
@@ -79,12 +80,18 @@ def _day(given: str | None, least: date | None = None) -> date:
 
 
 def _write(catalog: Catalog, folder: str, id_: str, template: str, answers: dict[str, str]) -> None:
-    """Write a record from its template; never over another."""
-    file = catalog.evidence / folder / f"{id_}.yaml"
+    """Write a record from its template, if it is valid; never over another."""
+    file, shown = catalog.evidence / folder / f"{id_}.yaml", f"{catalog.shown}/{folder}/{id_}.yaml"
+    text = record_text(template, {"id": id_, **answers})
+    document, problems = read_document(text, shown)
+    if document is not None:
+        problems = problems + parse_record(document, shown)[1]
+    if problems:
+        raise UsageError("nothing was written: " + "; ".join(problem.message for problem in problems))
     if catalog.exists(folder, id_) or file.exists():
-        raise UsageError(f"{catalog.shown}/{folder}/{id_}.yaml is there already; choose another --id or --title")
-    write_text(file, record_text(template, {"id": id_, **answers}))
-    click.echo(f"{catalog.shown}/{folder}/{id_}.yaml")
+        raise UsageError(f"{shown} is there already; choose another --id or --title")
+    write_text(file, text)
+    click.echo(shown)
     click.echo("Open it, fill in what you know, then run `dossier check`.", err=True)
 
 

@@ -107,7 +107,7 @@ def _slug(value: str) -> str:
     if len(value) > 120 or not _SLUG.fullmatch(value):
         raise _fail(
             "schema/id",
-            f"{value[:60]!r} is not an id: lower-case letters, digits, single '-' or '.' inside",
+            f"{value[:60]!r} is not an id: at most 120 lower-case letters, digits, and single '-', '_' or '.' inside",
             value,
         )
     if value.split(".", maxsplit=1)[0] in _RESERVED:

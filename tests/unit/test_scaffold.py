@@ -218,14 +218,20 @@ def test_no_record_is_written_over_another():
         ("finding", "--title", "X", "--model", "none"),
         ("erratum", "--for", "none"),
         ("hardware", "--title", "X", "--gpu", "Y", "--count", "two"),
+        ("hardware", "--title", "X", "--gpu", "Y", "--count", "9" * 26),
+        ("model", "--title", "X", "--id", "../outside"),
+        ("model", "--title", "X", "--id", "Upper"),
+        ("model", "--title", "X", "--id", "con"),
+        ("model", "--title", "X", "--id", "x" * 121),
+        ("model", "--title", "X \x1b[31m", "--id", "x"),
     ],
 )
 def test_what_is_missing_or_wrong_is_said_and_nothing_is_written(tmp_path, arguments):
     write("model", "--title", "Demo 3")
-    before = sorted((tmp_path / "evidence").rglob("*"))
+    before = sorted(tmp_path.rglob("*"))
     with pytest.raises(UsageError):
         CliRunner().invoke(new, list(arguments), catch_exceptions=False)
-    assert sorted((tmp_path / "evidence").rglob("*")) == before
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.usefixtures("project")

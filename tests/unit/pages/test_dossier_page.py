@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from small_site import finding, recipe, site_of, words
+from small_site import MODEL, finding, recipe, site_of, words
 
 from dossier.pages.artifacts import artifact_index
 from dossier.pages.catalogue import catalogue
@@ -64,6 +64,30 @@ def test_the_dossier_holds_every_finding_and_the_limits(site):
     page = words(model_page(site, "model-a", lambda id_: dossier_fragments(site, view, id_)).body)
     for text in ("Title of 2026-01-01-one", "Title of 2026-02-01-two", "Nothing is said of speed.", "Only one card."):
         assert text in page
+
+
+def test_a_dossier_gives_the_day_of_its_own_newest_finding(tmp_path):
+    other = {**MODEL, "id": "model-b", "name": "Model B"}
+    site = site_of(tmp_path, other, finding("2026-01-01-one"), finding("2026-03-01-theirs", models=["model-b"]))
+    page = words(
+        model_page(site, "model-a", lambda id_: dossier_fragments(site, site.view("models/model-a/"), id_)).body
+    )
+    assert "Newest finding 2026-01-01" in page
+    assert "2026-03-01" not in page
+
+
+def test_a_recipe_replaced_in_two_lanes_is_named_once(tmp_path):
+    both = {"lanes": ["text", "vision"]}
+    site = site_of(
+        tmp_path,
+        recipe("first"),
+        recipe("second"),
+        finding("2026-01-01-one", decisions=[{**_decision("promote", "first"), **both}]),
+        finding("2026-02-01-two", decisions=[{**_decision("promote", "second", rollback="first"), **both}]),
+    )
+    page = words(decision_page(site).body)
+    assert "in place of Title of first" in page
+    assert "Title of first, Title of first" not in page
 
 
 def test_the_decisions_page_has_the_state_of_every_date(site):

@@ -167,6 +167,19 @@ def test_a_bare_finding_has_no_empty_sections(tmp_path):
     assert "Nothing was decided here." in words(made)
 
 
+def test_what_a_limit_binds_is_told_apart_by_arm_and_a_long_list_is_folded(tmp_path):
+    populations = [{"id": f"p{n}", "title": "Same words", "arm": "fast" if n % 2 else "slow"} for n in range(7)]
+    limits = [{"text": "Few.", "binds": ["p0", "p1", "g"]}, {"text": "Many.", "binds": [p["id"] for p in populations]}]
+    arms = {"fast": {"recipe": "first"}, "slow": {"recipe": "first"}}
+    gates = [{"id": "g", "title": "A gate", "stated": "fail"}]
+    data = finding(HERE, arms=arms, populations=populations, gates=gates, limits=limits)
+    made = body(tmp_path, recipe("first"), data)
+    few, many = made[made.index("Few.") :].split("Many.")
+    assert "Limits Same words slow, Same words fast, A gate ." in words(few)
+    assert "<details" not in few
+    assert "<summary>Limits 7 items</summary>" in many
+
+
 def test_hostile_text_is_shown_literally(tmp_path):
     nasty = '</script><img src=x onerror=alert(1)> "onmouseover="x" {{ 7*7 }} {% raw %}'
     url = "javascript:alert(1)"
