@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
+from dossier.runner import capacity
 from dossier.runner.arms import Block
 from dossier.runner.host import host
 from dossier.runner.identity import changed, identify
@@ -91,6 +92,8 @@ class Blocks:
             session.context = side.context_tokens or told.get("context")
             self._sessions[block.number] = session
             await self._reset_cache(block, session)
+            if holds := await capacity.look(session):
+                self._write("capacity", block, **holds)
 
     def _seed(self, block: Block) -> str:
         """What makes the prompts: equal in all arms at the same start, so that requests of one index are matched."""

@@ -9,6 +9,7 @@ from typing import Any
 from dossier.model.vocabulary import Exclusion, Load
 from dossier.runner.boundary import boundary
 from dossier.runner.campaign import campaign_limits, campaign_summary, failures, not_compared, restoration, starts
+from dossier.runner.capacity import capacity
 from dossier.runner.compare import Sided, compared
 from dossier.runner.figure import Figure, figure_id, rounded
 from dossier.runner.figures import BATCH, PER_REQUEST
@@ -52,7 +53,7 @@ def finding_record(
         "comparisons": [_comparison(told, one) for one in sided if one.n],
         "gates": gates,
         "failures": failures(told),
-        "observations": [*observations(told), *starts(told)],
+        "observations": [*observations(told), *starts(told), *capacity(told)],
         "artifacts": artifacts,
         "limits": [*limits(told), *campaign_limits(told, sided)],
         "restoration": restoration(told, recipes),

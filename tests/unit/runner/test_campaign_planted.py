@@ -28,6 +28,7 @@ arms:
   candidate: {{base_url: "http://127.0.0.1:{port}/v1", model: planted, start: {start}{planted}]}}
 schedule: {{order: sequential, starts: 1}}
 restore: {{arm: baseline}}
+calibration: {{requests: 8}}
 bounds: {{requests: 2000, tokens: 1000000, seconds: 100, request_seconds: 5, idle_seconds: 2}}
 populations:
   - {{id: turnover, probe: canary, words: 8, requests: 6}}

@@ -33,6 +33,7 @@ arms:
     start: [./python, planted.py, "{port}", --miscount, {five}]
 schedule: {{order: sequential, starts: 1}}
 restore: {{arm: baseline}}
+calibration: {{requests: 8}}
 repeat_failed: true
 bounds: {{requests: 2000, tokens: 1000000, seconds: 100, request_seconds: 5, idle_seconds: 2}}
 populations:
