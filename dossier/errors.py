@@ -55,7 +55,8 @@ class Problem:
 
     def __str__(self) -> str:
         note = "" if self.severity is Severity.ERROR else "warning: "
-        return f"{self.path}:{self.line}:{self.column}: {self.rule}: {note}{self.message}"
+        path = self.path if self.path.isprintable() else repr(self.path)[1:-1]  # a file's name may hold a line end
+        return f"{path}:{self.line}:{self.column}: {self.rule}: {note}{self.message}"
 
 
 def nearest(word: str, words: Iterable[str]) -> str:

@@ -8,7 +8,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any, TypeVar
 
-from jinja2 import Environment
+from jinja2 import Environment, TemplateError, TemplateSyntaxError
 from markupsafe import Markup, escape
 
 from dossier.catalog import Catalog
@@ -268,5 +268,10 @@ class View:
         return self.site.catalog.record(folder, id_)
 
     def render(self, template: str, **values: object) -> str:
-        """Render a template with this view as `view`."""
-        return self.site.env.get_template(template).render(view=self, site=self.site, **values)
+        """Render a template with this view as `view`. Raises RenderError where a project's own template is wrong."""
+        try:
+            return self.site.env.get_template(template).render(view=self, site=self.site, **values)
+        except TemplateSyntaxError as error:
+            raise RenderError(f"templates/{error.name or template}:{error.lineno}: {error.message}") from error
+        except TemplateError as error:
+            raise RenderError(f"templates/{template}: {error.message}") from error

@@ -217,6 +217,23 @@ def test_another_template_of_the_project_is_used(project):
     assert "Our own house rules." in (project / "site/methodology/index.html").read_text("utf-8")
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n{% bad", "templates/home.html.j2:2: Encountered unknown tag 'bad'"),
+        ("{{ nobody.there }}", "templates/home.html.j2: 'nobody' is undefined"),
+    ],
+)
+def test_a_wrong_template_of_the_project_is_said_without_a_traceback(project, text, said):
+    (project / "templates").mkdir()
+    (project / "templates/home.html.j2").write_text(text, "utf-8")
+    done = dossier(project, "build")
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (project / "site").exists()
+
+
 @pytest.mark.parametrize("missing", ["mkdocs.yml", "evidence"])
 def test_outside_a_project_it_says_what_is_missing(project, missing):
     target = project / missing

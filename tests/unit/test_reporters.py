@@ -27,6 +27,8 @@ SOFT = Problem("evidence/x.yaml", 1, 1, "links/item", "gone", Severity.WARNING)
 def test_text_is_one_line_a_problem():
     assert as_text([SOFT]) == "evidence/x.yaml:1:1: links/item: warning: gone\n"
     assert as_text([]) == ""
+    name = Problem("evidence/a\nb\x1b[31m.yaml", 1, 1, "source/name", "odd", Severity.ERROR)
+    assert as_text([name]) == "evidence/a\\nb\\x1b[31m.yaml:1:1: source/name: odd\n"
 
 
 def test_json_holds_every_field_and_the_counts():
