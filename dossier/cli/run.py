@@ -56,6 +56,8 @@ def run(
         raise UsageError("name a plan (`dossier plan` writes one), or ask for --local")
     if restore and not resume:
         raise UsageError("--restore goes with --resume: the journal says what was there before")
+    if local and resume:
+        raise UsageError("--local starts a server anew, which a journal cannot go on with; leave out --resume")
     with ExitStack() as stack:
         plan = _local(stack, evidence) if plan_file is None else _read(plan_file)
         if dry_run:
@@ -64,9 +66,8 @@ def run(
         file = journal or Path(f"{plan.id}.journal.jsonl")
         stopped = _journal(plan, file, resume=resume, only_restore=restore)
     if stopped is not None:
-        click.echo(
-            f"{file} is kept: --resume goes on with it, `dossier record` makes a finding of what is there", err=True
-        )
+        again = "" if local else "--resume goes on with it, "
+        click.echo(f"{file} is kept: {again}`dossier record` makes a finding of what is there", err=True)
         sys.exit(_INTERRUPTED if stopped in _SIGNALS else 1)
     recorded, problems = keep([file], evidence)
     Console(stderr=True).print(result_table(recorded.finding))

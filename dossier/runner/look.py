@@ -39,6 +39,7 @@ async def _look(base_url: str, model: str | None, api_key: str | None) -> Seen:
 
 
 def _chosen(model: str | None, served: tuple[api.ServedModel, ...]) -> api.ServedModel:
+    served = tuple(e for e in served if e.id.strip() and e.id.isprintable())  # no plan can hold another name
     names = ", ".join(entry.id for entry in served[:20]) or "none"
     if model is None and len(served) == 1:
         return served[0]

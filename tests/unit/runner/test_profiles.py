@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dossier.errors import UsageError
 from dossier.runner.ladders import ladder
-from dossier.runner.look import Seen
+from dossier.runner.look import Seen, _chosen
 from dossier.runner.plan import estimate, read_plan
 from dossier.runner.profiles import PROFILES, plan_text, slug_of
+from dossier.wire.api import ServedModel
 from dossier.wire.dialect import Detection, Dialect
 
 
@@ -47,3 +49,10 @@ def test_retrieval_fits_beside_its_answer():
 )
 def test_a_served_name_becomes_an_id(name, slug):
     assert slug_of(name) == slug
+
+
+def test_a_name_that_no_plan_can_hold_is_not_among_those_served():
+    served = tuple(ServedModel(name, None, None, {}) for name in ("", "  ", "m\x1b[31m", "two\nlines"))
+    with pytest.raises(UsageError, match="the server lists: none"):
+        _chosen(None, served)
+    assert _chosen(None, (*served, ServedModel("good", None, None, {}))).id == "good"

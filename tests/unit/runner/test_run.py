@@ -127,6 +127,12 @@ def test_a_dry_run_sends_nothing_and_writes_nothing(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["plan.yaml"]
 
 
+def test_a_local_run_is_not_gone_on_with_and_starts_nothing_for_it():
+    done = CliRunner().invoke(run_command, ["--local", "--resume"])
+    assert "leave out --resume" in str(done.exception)
+    assert done.output == ""
+
+
 def test_nobody_there_is_told_and_no_finding(tmp_path):
     (tmp_path / "plan.yaml").write_text(plan_text("http://127.0.0.1:1/v1"))
     result = CliRunner().invoke(
