@@ -43,9 +43,14 @@ def left_out(reasons: Iterable[str]) -> Markup:
 
 
 def rates(finding: Finding) -> Markup:
-    """The pass rates of a finding's graded populations, each with its exact 95 % interval; nothing below two."""
+    """The pass rates of a finding's graded populations, each with its exact 95 % interval; nothing below two.
+
+    A part is left to the tables where its whole is drawn, so that nothing is seen twice.
+    """
     graded = [p for p in finding.populations if pass_counts(p) is not None and known(p.passed) is not None]
-    reasons = [why_not(p, finding) for p in graded]
+    own = {p.id: why_not(p, finding) for p in graded}
+    wholes = {id_ for id_, reason in own.items() if not reason}
+    reasons = [own[p.id] or ("in a whole that is drawn" if p.part_of in wholes else "") for p in graded]
     drawn = [p for p, reason in zip(graded, reasons, strict=True) if not reason]
     if len(drawn) < _LEAST:
         return Markup()

@@ -68,6 +68,21 @@ def test_pass_rates_are_drawn_with_the_exact_interval(tmp_path):
     assert "<script>alert" not in body
 
 
+def test_a_part_is_not_drawn_beside_its_whole(tmp_path):
+    site = site_of(
+        tmp_path,
+        finding("2026-01-01-one", populations=[
+            {"id": "whole", "planned": 60, "completed": 60, "failed": 0, "passed": 58},
+            {"id": "start-1", "part_of": "whole", "planned": 30, "completed": 30, "failed": 0, "passed": 28},
+            {"id": "start-2", "part_of": "whole", "planned": 30, "completed": 30, "failed": 0, "passed": 30},
+            {"id": "other", "planned": 5, "completed": 5, "failed": 0, "passed": 4},
+        ]),
+    )  # fmt: skip
+    body = finding_page(site, "2026-01-01-one").body
+    assert len(_svgs(body)) == 2
+    assert "Not drawn: 2 in a whole that is drawn." in words(body)
+
+
 def test_differences_are_drawn_with_their_band(tmp_path):
     def value(id_, text):
         return {"id": id_, "metric": "decode_rate", "value": f"{text} tok/s", "n": 12, "statistic": "median"}
