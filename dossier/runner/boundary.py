@@ -72,7 +72,7 @@ def _each(told: Told, arm: str) -> Iterator[tuple[str, str]]:
     data = declared.model_dump(mode="json", by_alias=True, exclude_none=True, exclude_defaults=True)
     for name in _FIELDS:
         if data.get(name):
-            yield f"declared {name.replace('_', ' ')}", str(data[name])
+            yield f"declared {name.replace('_', ' ')}", _words(data[name])
     for flag in flags_of(told, arm):
         name, _, value = flag.replace("=", " ", 1).partition(" ")
         switched_off = name.startswith("--no-")
@@ -80,6 +80,13 @@ def _each(told: Told, arm: str) -> Iterator[tuple[str, str]]:
     for kind, values in (("setting", declared.settings), ("variable", declared.environment)):
         for name, value in values.items():
             yield f"{kind} {name}", value
+
+
+def _words(value: Any) -> str:
+    """A declared value on one line: `engine vLLM, version 0.26.0`."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key} {_words(item)}" for key, item in value.items())
+    return "; ".join(map(_words, value)) if isinstance(value, list) else str(value)
 
 
 def _varied(name: str, arms: list[str], values: list[str | None]) -> str:

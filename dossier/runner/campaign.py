@@ -39,7 +39,11 @@ def campaign_limits(told: Told, sided: Sequence[Sided]) -> list[dict[str, Any]]:
     """Limits that follow from the numbers: few starts, few requests, no tail of a closed load."""
     if told.plan.arms is None:
         return []
-    found = [limit for one in sided if one.n and (limit := _few(told, one)) is not None]
+    few: dict[str, list[str]] = {}
+    for one in sided:
+        if one.n and (text := _few(told, one)) is not None:
+            few.setdefault(text, []).append(one.planned.id)
+    found: list[dict[str, Any]] = [{"text": text, "binds": ids} for text, ids in few.items()]
     timed = [spec for spec in told.specs if probe_of(spec).timed and told.samples(spec.id)]
     closed = [spec.id for spec in timed if getattr(spec, "rate", None) is None]
     if closed:
@@ -51,16 +55,14 @@ def campaign_limits(told: Told, sided: Sequence[Sided]) -> list[dict[str, Any]]:
     return found
 
 
-def _few(told: Told, one: Sided) -> dict[str, Any] | None:
+def _few(told: Told, one: Sided) -> str | None:
     if told.plan.subjects.unit_of(one.planned) is Unit.REQUEST:
-        text = (
+        return (
             "Pairs of requests of these server starts: no claim about the configuration, which another start may show."
         )
-    elif one.n < _FEW_STARTS:
-        text = f"n={one.n} server starts an arm: wide intervals; a claim about the configuration wants {_FEW_STARTS}."
-    else:
-        return None
-    return {"text": text, "binds": [one.planned.id]}
+    if one.n < _FEW_STARTS:
+        return f"n={one.n} server starts an arm: wide intervals; a claim about the configuration wants {_FEW_STARTS}."
+    return None
 
 
 def failures(told: Told) -> list[dict[str, Any]]:

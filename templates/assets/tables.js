@@ -203,7 +203,6 @@
       this.status = make("p", { class: "dx-found", role: "status" });
       this.more = make("button", { type: "button", class: "dx-tool dx-more-rows", hidden: true });
       this.menu = make("details", { class: "dx-filter" }, make("summary", {}, "Filter"), this.panel);
-      this.menu.open = matchMedia("(min-width: 60em)").matches;
       this.chips = make("ul", { class: "dx-chips", "aria-label": "Filters in force" });
       const bar = make("div", { class: "dx-bar-line", role: "search", "aria-label": "Filter the findings" }, this.search,
         make("span", { class: "dx-dates" }, this.dates[0], " to ", this.dates[1]), this.status, this.clear);
@@ -227,6 +226,7 @@
       this.reset();
       const state = new URLSearchParams(location.search);
       for (const [name, set] of this.chosen) state.getAll(name).forEach((value) => set.add(value));
+      if ([...this.chosen.values()].some((set) => set.size)) this.menu.open = true;
       this.search.value = state.get("q") ?? "";
       this.dates[0].value = state.get("from") ?? "";
       this.dates[1].value = state.get("to") ?? "";

@@ -32,6 +32,7 @@ def test_a_column_sorts_by_value_not_by_text(open_page, site_url):
 
 def test_failed_gates_on_one_machine_in_a_quarter(open_page, site_url):
     page = open_page("findings/", base=site_url).page
+    page.get_by_text("Filter", exact=True).click()
     page.get_by_role("checkbox", name="fail").click()
     page.get_by_label("From date").fill("2026-07-01")
     page.get_by_label("To date").fill("2026-09-30")
