@@ -18,7 +18,7 @@ POPULATIONS = """populations:
   - {id: needle, probe: needle, targets: [300, 900], depths: [0.5], requests: 2, max_tokens: 24}
   - {id: canary, probe: canary, requests: 4, concurrency: 4, max_tokens: 24}
   - {id: session, probe: session, turns: 3, requests: 1, max_tokens: 16}
-  - {id: prefix, probe: prefix, prompt_tokens: 400, requests: 1}
+  - {id: prefix, probe: prefix, prompt_tokens: 1000, requests: 1}
   - {id: long-tools, probe: long-tools, definitions: 6, requests: 1, max_tokens: 16}
   - {id: image, probe: images, case: shape, side: 64}
   - {id: agent, probe: agent, tasks: [chain], requests: 1, steps: 2, max_tokens: 24}
@@ -75,4 +75,4 @@ def test_a_model_without_eyes_refuses_an_image_and_that_is_a_failure(finding):
 
 
 def test_its_prefix_cache_is_told_by_usage(finding):
-    assert population(finding, "prefix").passed == 1
+    assert population(finding, "prefix").passed == 1, population(finding, "prefix").misses
