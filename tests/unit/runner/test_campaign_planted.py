@@ -17,6 +17,7 @@ from simulated import Simulated, plan, timed, verdicts
 
 from dossier.cli.check import check
 from dossier.cli.run import run
+from dossier.model.vocabulary import Exclusion
 from dossier.runner.record import record
 
 PLAN = """schema: dossier/plan/v1
@@ -42,6 +43,17 @@ gates:
   - {{id: cache-kept, subject: hits, require: '> -5 points'}}
 """
 SOUND = {"candidate-strict": "pass", "baseline-strict": "pass", "cache-kept": "pass"}
+
+
+def undisturbed(folder, monkeypatch, planted):
+    """As `measured`; where other work on this machine held the client up, which excludes a cell by rule, once more."""
+    for attempt in ("first", "second", "third"):
+        (folder / attempt).mkdir()
+        finding = measured(folder / attempt, monkeypatch, planted)
+        excluded = {p.excluded.reason for p in finding.populations if p.excluded is not None}
+        if Exclusion.CLIENT_LIMITED not in excluded:
+            break
+    return finding
 
 
 def measured(folder, monkeypatch, planted):
@@ -80,7 +92,7 @@ def measured(folder, monkeypatch, planted):
 )
 def test_a_fault_in_one_arm_fails_its_gate_and_no_other(tmp_path, monkeypatch, planted, failed, kinds):
     """A leak makes the answers of the cell too long as well, so that its figures are compared no more."""
-    finding = measured(tmp_path, monkeypatch, planted)
+    finding = undisturbed(tmp_path, monkeypatch, planted)
     assert verdicts(finding) == {**SOUND, **failed}
     missed = {miss.kind for p in finding.populations if p.id.startswith("candidate") for miss in p.misses}
     assert kinds <= missed
