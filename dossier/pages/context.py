@@ -23,6 +23,7 @@ from dossier.model.base import Record
 from dossier.model.finding import Finding
 from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison
+from dossier.model.recipe import Recipe
 from dossier.model.subject import Lane, Subject
 from dossier.model.vocabulary import Completion, MeasurementClass, Outcome, Provenance, Role, Verdict, Word
 from dossier.pages import prose as markdown
@@ -85,6 +86,19 @@ class Site:
                 titles[folder, id_] = str(getattr(record, "title", None) or getattr(record, "name", id_))
         return titles
 
+    def recipes_on(self, folder: str, id_: str) -> list[Recipe]:
+        """The recipes that serve an identity (`identities`) or run on a machine (`hardware`)."""
+        return self._recipes_on.get((folder, id_), [])
+
+    @cached_property
+    def _recipes_on(self) -> dict[tuple[str, str], list[Recipe]]:
+        found: dict[tuple[str, str], list[Recipe]] = {}
+        for recipe in filter(None, map(self.catalog.recipe, self.catalog.ids("recipes"))):
+            for folder, id_ in (("identities", recipe.identity), ("hardware", recipe.hardware)):
+                if isinstance(id_, str):
+                    found.setdefault((folder, id_), []).append(recipe)
+        return found
+
     @cached_property
     def linked_from(self) -> dict[str, list[tuple[str, Summary]]]:
         """Finding id -> how later findings refer to it, as (word, their summary), in date order."""
@@ -122,6 +136,17 @@ class Site:
         if until not in self._folded:
             self._folded[until] = self.catalog.folded(until)
         return self._folded[until]
+
+    def once(self, make: Callable[[Site], V]) -> V:
+        """What a function makes of the site, made when first asked for and kept as long as the site."""
+        if make not in self._kept:
+            self._kept[make] = make(self)
+        found: V = self._kept[make]
+        return found
+
+    @cached_property
+    def _kept(self) -> dict[Callable[[Site], Any], Any]:
+        return {}
 
     @cached_property
     def _folded(self) -> dict[date, Folded]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from markupsafe import Markup
 
 from dossier.derive.items import display
 from dossier.errors import RenderError
 from dossier.model.base import Part, Quantity
 from dossier.model.hardware import Gpu, Hardware, Host, Link, Resident
-from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
 from dossier.pages.fields import Pairs, Writer, rest
 from dossier.pages.markup import html, joined
@@ -34,7 +31,7 @@ def hardware_page(site: Site, id_: str) -> Page:
         links=grid(writer, hardware.links, rest(Link, "kind"), head=("Link", lambda link: link.kind)),
         host=_host(writer, hardware), policy=writer.facts(hardware, ("reserve", "client")),
         residents=grid(writer, hardware.co_resident, rest(Resident, "what"), head=("Service", lambda one: one.what)),
-        recipes=list(recipes_on(site, id_)),
+        recipes=site.recipes_on("hardware", id_),
         findings=finding_list(writer, index_of(site).hardware.get(id_, [])), record=record_facts(writer, hardware),
     )  # fmt: skip
     told = f"Hardware {hardware.title}: cards, links, host, and the recipes and findings on it."
@@ -47,14 +44,6 @@ def _host(writer: Writer, hardware: Hardware) -> Pairs:
         return writer.facts(host)
     shown = writer.value(host)
     return [("Host", shown)] if shown is not None else []
-
-
-def recipes_on(site: Site, hardware_id: str) -> Iterator[Recipe]:
-    """The recipes that run on a machine."""
-    for id_ in site.catalog.ids("recipes"):
-        recipe = site.catalog.recipe(id_)
-        if recipe is not None and recipe.hardware == hardware_id:
-            yield recipe
 
 
 def hardware_index(site: Site) -> Page:
@@ -71,7 +60,7 @@ def hardware_index(site: Site) -> Page:
             "links": lambda h: joined("<br>", [_state(writer, link) for link in h.links]) or None,
             "os": lambda h: h.host.os if isinstance(h.host, Host) else h.host,
             "virtualization": lambda h: h.host.virtualization if isinstance(h.host, Host) else None,
-            "recipes": lambda h: sum(1 for _ in recipes_on(site, h.id)),
+            "recipes": lambda h: len(site.recipes_on("hardware", h.id)),
             "findings": lambda h: len(used.get(h.id, [])),
         },
         labels={"cards": ("Cards", "wide"), "links": ("Links", "wide"), "os": ("System", "mid"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from markupsafe import Markup
 
 from dossier.errors import RenderError
 from dossier.model.identity import Artifact, Identity, Patch, PinnedFile, Runtime
-from dossier.model.recipe import Recipe
 from dossier.pages.context import Site
 from dossier.pages.fields import Pairs, Writer, rest
 from dossier.pages.markup import html, joined
@@ -38,7 +35,7 @@ def identity_page(site: Site, id_: str) -> Page:
         ),
         served=writer.facts(identity, ("served_name", "aliases", "template_sha256")),
         quantization=writer.facts(identity.quantization) if identity.quantization is not None else [],
-        recipes=list(recipes_of(site, id_)), record=record_facts(writer, identity),
+        recipes=site.recipes_on("identities", id_), record=record_facts(writer, identity),
     )  # fmt: skip
     told = f"Identity {identity.title}: revisions, digests, runtime and licenses of what was served."
     return Page(path, "Identities", identity.title, told, body, record_search(view, path, identity))
@@ -65,14 +62,6 @@ def _runtime(writer: Writer, identity: Identity) -> Pairs:
     return facts
 
 
-def recipes_of(site: Site, identity_id: str) -> Iterator[Recipe]:
-    """The recipes that serve an identity."""
-    for id_ in site.catalog.ids("recipes"):
-        recipe = site.catalog.recipe(id_)
-        if recipe is not None and recipe.identity == identity_id:
-            yield recipe
-
-
 def identity_index(site: Site) -> Page:
     """Every identity in one table."""
     view = site.view("identities/")
@@ -94,7 +83,7 @@ def identity_index(site: Site) -> Page:
             "revisions": revisions,
             "image": image,
             "engine": lambda i: i.runtime.engine if isinstance(i.runtime, Runtime) else i.runtime,
-            "recipes": lambda i: sum(1 for _ in recipes_of(site, i.id)),
+            "recipes": lambda i: len(site.recipes_on("identities", i.id)),
         },
         labels={"revisions": ("Artifacts", "mid"), "engine": ("Engine", "mid"), "image": ("Image", "mid"),
                 "served_name": ("Served name", "mid"), "recipes": ("Recipes", "num")},

@@ -163,12 +163,7 @@ class Index:
 
 def index_of(site: Site) -> Index:
     """The index of a site, made once."""
-    held = vars(site)
-    if "_index" not in held:
-        held["_index"] = _made(site)
-    index = held["_index"]
-    assert isinstance(index, Index)  # noqa: S101
-    return index
+    return site.once(_made)
 
 
 def _made(site: Site) -> Index:

@@ -187,9 +187,14 @@ def facets_of(site: Site, run: Run) -> str:
     return "".join(f' data-{name}="{escape(_BETWEEN.join(given))}"' for name, given in told if given)
 
 
+def _engines(_: Site) -> dict[str, str]:
+    """Recipe -> engine; filled as rows ask."""
+    return {}
+
+
 def engine_of(site: Site, recipe_id: str) -> str:
     """The engine that a recipe's identity names; empty where it is not known."""
-    held: dict[str, str] = vars(site).setdefault("_engines", {})
+    held = site.once(_engines)
     if recipe_id not in held:
         recipe = site.catalog.recipe(recipe_id)
         named = recipe.identity if recipe is not None else None

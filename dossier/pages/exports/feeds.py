@@ -86,9 +86,14 @@ def _decisions(site: Site, model: str, lane: str) -> Iterator[Entry]:
         yield Entry(event.finding, event.day, event.day, title, event.decision.id, (event.decision.outcome,))
 
 
+def _said(_: Site) -> dict[str, str]:
+    """Finding -> what it says in short; filled as feeds ask."""
+    return {}
+
+
 def _plain(site: Site, entry: Entry) -> str:
     """What the finding says in short, as plain text; it stands in several feeds and is made once."""
-    held: dict[str, str] = vars(site).setdefault("_said", {})
+    held = site.once(_said)
     if entry.finding not in held:
         finding = site.catalog.finding(entry.finding)
         held[entry.finding] = site.view("").plain(finding.summary, finding) if finding is not None else ""
