@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import yaml
@@ -83,7 +84,7 @@ def within(folder: Path) -> dict[str, Callable[[], tuple[float, float]]]:
         "load_catalog, cold": lambda: load_catalog(evidence, Cache(None)),
         "load_catalog, cached": cached,
     }
-    return {name: lambda step=step: timed(step) for name, step in steps.items()}  # type: ignore[misc]
+    return {name: partial(timed, step) for name, step in steps.items()}
 
 
 def validate(text: bytes) -> None:

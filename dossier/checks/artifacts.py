@@ -58,13 +58,14 @@ def path_stays_inside(finding: Finding, _: Catalog) -> Iterator[Wrong]:
 def file_is_there(finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     """Evidence that is listed and not there proves nothing."""
     for index, artifact, path in _local(finding):
-        if catalog.kept(path) is None:
+        kept = catalog.kept(path)
+        if kept is None:
             told = (
                 f"no file {catalog.shown}/artifacts/{path[:200]}; add it, or say in `private` why it is not published"
             )
             yield Wrong(("artifacts", index, "path"), told)
         elif artifact.bytes is None:
-            told = f"write `bytes: {catalog.kept(path)[1]}` beside sha256"  # type: ignore[index]
+            told = f"write `bytes: {kept[1]}` beside sha256"
             yield Wrong(("artifacts", index), told)
 
 

@@ -10,7 +10,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from dossier.catalog import Catalog
 from dossier.checks.registry import Wrong, record_rule
@@ -96,13 +96,17 @@ def _record_leaks(rule: str, record: Record, catalog: Catalog) -> Iterator[Wrong
         yield Wrong((), f"{leak.what}; {_ADVICE[rule]}", mark=mark)
 
 
+def _kept_bytes(catalog: Catalog, path: str) -> bytes:
+    return catalog.kept_bytes(path) or b""
+
+
 def _artifact_leaks(rule: str, finding: Finding, catalog: Catalog) -> Iterator[Wrong]:
     listed = {f"{finding.id}/{a.path}": index for index, a in enumerate(finding.artifacts) if a.path is not None}
     for path in catalog.artifacts_of.get(finding.id, ()):
         kept = catalog.kept(path)
         if path not in listed or kept is None:
             continue
-        found = _leaks(_File(kept[0], lambda path=path: catalog.kept_bytes(path) or b""))  # type: ignore[misc]
+        found = _leaks(_File(kept[0], partial(_kept_bytes, catalog, path)))
         for leak, mark in _of(rule, found):
             told = f"line {mark.line} of {catalog.shown}/artifacts/{path[:200]}: {leak.what}"
             yield Wrong(("artifacts", listed[path], "path"), f"{told}; {_ADVICE[rule]}")

@@ -12,7 +12,7 @@ from dossier.model.base import Quantity
 from dossier.model.finding import Finding
 from dossier.model.gate import Gate, Requirement, Test
 from dossier.model.measurement import Comparison, Measurement
-from dossier.model.metrics import METRICS
+from dossier.model.metrics import METRICS, Metric
 from dossier.model.vocabulary import Verdict
 from dossier.model.workload import Population
 
@@ -91,10 +91,10 @@ def _shown(part: Comparison, require: Requirement) -> bool | None:
     return all(_within(end, require, None) for end in ends)
 
 
-def _within(seen: Quantity, require: Requirement, metric: object) -> bool | None:
+def _within(seen: Quantity, require: Requirement, metric: Metric | None) -> bool | None:
     if require.limit is None:
         return None
-    value = in_unit(seen, require.limit.unit, metric)  # type: ignore[arg-type]
+    value = in_unit(seen, require.limit.unit, metric)
     if value is None:
         return None
     limit = require.limit.value

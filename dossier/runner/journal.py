@@ -62,13 +62,13 @@ def read_journal(data: bytes) -> Reading:
 
 def _parsed(number: int, line: bytes) -> Entry:
     try:
-        entry = json.loads(line)
+        entry: Entry = json.loads(line)
     except (ValueError, RecursionError):
         raise JournalError(f"line {number} of the journal was altered: it is not JSON") from None
     shape = isinstance(entry, dict) and isinstance(entry.get("event"), str) and isinstance(entry.get("prev"), str)
     if not shape or not isinstance(entry.get("n"), int):
         raise JournalError(f"line {number} of the journal was altered: it has no number, predecessor or event")
-    return entry  # type: ignore[no-any-return]
+    return entry
 
 
 def _verify(number: int, entry: Entry, entries: Sequence[Entry], digests: Sequence[str]) -> None:

@@ -24,8 +24,8 @@ class Halt:
 
     def at_once(self) -> None:
         """End what is in flight, or the run's own task (`main`) where that is between populations."""
-        for task in self._tasks or {self.main} - {None}:
-            task.cancel()  # type: ignore[union-attr]
+        for task in self._tasks or ([self.main] if self.main is not None else []):
+            task.cancel()
 
     async def run(self, workers: Iterable[Awaitable[None]]) -> None:
         """Run workers to their end, or until a halt at once; the first error of one ends the others."""
