@@ -165,14 +165,15 @@ def _artifacts(told: Told, data: bytes) -> dict[str, tuple[bytes, str]]:
 
 def _in_parts(journal: bytes) -> list[bytes]:
     """A journal in files that may be published, which make it again end to end; none where a line is too long."""
-    parts = [b""]
+    parts, start, end = [], 0, 0
     for line in journal.splitlines(keepends=True):
         if len(line) > MAX_FILE:
             return []
-        if len(parts[-1]) + len(line) > MAX_FILE:
-            parts.append(b"")
-        parts[-1] += line
-    return parts
+        if end + len(line) - start > MAX_FILE:
+            parts.append(journal[start:end])
+            start = end
+        end += len(line)
+    return [*parts, journal[start:end]]
 
 
 def journal_part(number: int) -> str:

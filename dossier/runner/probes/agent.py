@@ -15,7 +15,18 @@ from dossier.runner.figure import Figure as Computed
 from dossier.runner.figure import statistics_of
 from dossier.runner.journal import Entry
 from dossier.runner.outcome import Outcome
-from dossier.runner.probes.base import Cost, Probe, Sample, Spec, Thinking, failed, missed, passed, switched
+from dossier.runner.probes.base import (
+    Cost,
+    Probe,
+    Sample,
+    Spec,
+    Thinking,
+    conversation,
+    failed,
+    missed,
+    passed,
+    switched,
+)
 from dossier.runner.session import Session
 from dossier.runner.warehouse import TOOLS, Task, Warehouse, warehouse
 from dossier.runner.whole import Whole
@@ -137,8 +148,7 @@ def _facts(spec: Agent, samples: Sequence[Entry]) -> Mapping[str, Any]:
 
 
 def _cost(spec: Agent) -> Cost:
-    each = _TOKENS + spec.max_tokens
-    return Cost(spec.steps, each * spec.steps * (spec.steps + 1) // 2)
+    return conversation(spec.steps, _TOKENS + spec.max_tokens)
 
 
 PROBES = (

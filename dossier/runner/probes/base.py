@@ -119,6 +119,11 @@ class Share:
     indices: Sequence[int]
 
 
+def conversation(turns: int, tokens: int) -> Cost:
+    """The cost of a sample whose every turn sends all turns before it again; `tokens` is what one turn adds."""
+    return Cost(turns, tokens * turns * (turns + 1) // 2)
+
+
 S = TypeVar("S", bound=Spec)
 
 

@@ -16,7 +16,18 @@ from dossier.runner.figure import Figure as Computed
 from dossier.runner.haystack import code, haystack, names
 from dossier.runner.journal import Entry
 from dossier.runner.outcome import Outcome
-from dossier.runner.probes.base import Cost, Probe, Sample, Spec, Thinking, failed, missed, passed, switched
+from dossier.runner.probes.base import (
+    Cost,
+    Probe,
+    Sample,
+    Spec,
+    Thinking,
+    conversation,
+    failed,
+    missed,
+    passed,
+    switched,
+)
 from dossier.runner.session import Session
 from dossier.wire.stream import StreamOutcome
 
@@ -103,8 +114,7 @@ def _facts(spec: Sessions, samples: Sequence[Entry]) -> Mapping[str, Any]:
 
 
 def _cost(spec: Sessions) -> Cost:
-    each = _WORDS_A_TOKEN * spec.words + _ASK_TOKENS + spec.max_tokens
-    return Cost(spec.turns, each * spec.turns * (spec.turns + 1) // 2)
+    return conversation(spec.turns, _WORDS_A_TOKEN * spec.words + _ASK_TOKENS + spec.max_tokens)
 
 
 PROBES = (
