@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -105,3 +106,10 @@ def outcome(content="", *, reasoning="", tools=(), finish="stop", usage=None, ar
     return StreamOutcome(
         failure, trace, arrivals, content, reasoning, calls, finish, "[DONE]", usage or Usage(5, 3), Named(), 1, 0, ()
     )
+
+
+def wait_for(journal, mark, since=0, seconds=60):
+    """Wait until a journal that another process writes holds some bytes beyond a size; a test goes on in any case."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until and not (journal.exists() and mark in journal.read_bytes()[since:]):
+        time.sleep(0.01)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from campaigns import PLANTED, free_port, leave_none_running
 from click.testing import CliRunner
+from runner_support import wait_for
 
 from dossier.cli.check import check
 from dossier.cli.run import run as run_command
@@ -62,10 +62,7 @@ def killed_in_the_second_block():
     """Run in a process of its own, and kill that while the candidate is measured."""
     code = "from dossier.cli.run import run; run()"
     process = subprocess.Popen([sys.executable, "-c", code, *ARGUMENTS], stderr=subprocess.DEVNULL)
-    journal, until = Path("run.jsonl"), time.monotonic() + 60
-    mark = b'"population":"candidate-1-chat","phase":"measured","index":3'
-    while time.monotonic() < until and not (journal.exists() and mark in journal.read_bytes()):
-        time.sleep(0.02)
+    wait_for(Path("run.jsonl"), b'"population":"candidate-1-chat","phase":"measured","index":3')
     process.kill()
     process.wait()
 

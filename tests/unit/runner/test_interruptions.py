@@ -12,7 +12,7 @@ import threading
 import time
 
 import pytest
-from runner_support import go, plan_text
+from runner_support import go, plan_text, wait_for
 
 from dossier.runner.journal import read_journal
 from dossier.runner.record import record
@@ -89,9 +89,7 @@ def test_an_interruption_ends_after_what_is_in_flight_and_two_end_at_once(times,
         (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
         process = start(tmp_path)
         path = tmp_path / "run.jsonl"
-        until = time.monotonic() + 30
-        while time.monotonic() < until and not (path.exists() and b'"event":"sent"' in path.read_bytes()):
-            time.sleep(0.02)
+        wait_for(path, b'"event":"sent"')
         for _ in range(times):
             process.send_signal(signal.SIGINT)
             time.sleep(0.05)
@@ -110,9 +108,8 @@ def test_a_cell_that_was_interrupted_goes_on_and_gives_no_rate_of_a_batch(tmp_pa
     with running(tmp_path, Schedule(ttft_ms=30, gap_ms=1, tokens=20)) as served:
         (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
         process = start(tmp_path)
-        path, until = tmp_path / "run.jsonl", time.monotonic() + 60
-        while time.monotonic() < until and not (path.exists() and b'"phase":"measured","index":5' in path.read_bytes()):
-            time.sleep(0.01)
+        path = tmp_path / "run.jsonl"
+        wait_for(path, b'"phase":"measured","index":5')
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=30)
         assert not (tmp_path / "evidence").exists()
@@ -137,9 +134,8 @@ def test_a_lost_server_stops_the_run_and_going_on_drops_and_repeats_nothing(tmp_
     with running(tmp_path, Schedule(ttft_ms=20, gap_ms=1, tokens=20)) as served:
         (tmp_path / "plan.yaml").write_text(text.replace("URL", served.base_url))
         process = start(tmp_path)
-        path, until = tmp_path / "run.jsonl", time.monotonic() + 60
-        while time.monotonic() < until and not (path.exists() and b'"measured","index":12' in path.read_bytes()):
-            time.sleep(0.01)
+        path = tmp_path / "run.jsonl"
+        wait_for(path, b'"measured","index":12')
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 1, errors.decode()
     before = samples(path)
