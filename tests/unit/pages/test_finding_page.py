@@ -6,48 +6,15 @@ import html
 from html.parser import HTMLParser
 
 import pytest
+from finding_site import BEFORE, HERE, body, page, promotion, with_figures
 from maximal import Maker
-from small_site import finding, recipe, row, site_of, words
+from small_site import finding, recipe, row, words
 
 from dossier.errors import RenderError
 from dossier.model.decision import Decision, StatedRole
 from dossier.model.finding import Arm, Check, Finding, Links, Withdrawal
 from dossier.model.gate import Gate
 from dossier.model.measurement import Comparison
-from dossier.pages.finding import finding_page, outside
-
-BEFORE = finding(
-    "2026-01-01-before",
-    populations=[{"id": "p-before", "title": "Earlier population", "planned": 4, "completed": 4, "passed": 3}],
-    measurements=[{"id": "m-before", "metric": "decode_rate", "value": "100.0 tok/s", "population": "p-before"}],
-    artifacts=[{"id": "a-before", "path": "x.txt", "sha256": "b" * 64}],
-)
-RECIPES = (recipe("recipe-a"), recipe("recipe-b"), recipe("recipe-c"))
-HERE = "2026-02-02-here"
-
-
-def page(tmp_path, *records, id_=HERE):
-    return finding_page(site_of(tmp_path, *RECIPES, *records), id_)
-
-
-def body(tmp_path, *records, id_=HERE):
-    return page(tmp_path, *records, id_=id_).body
-
-
-def with_figures(**more):
-    """Two arms of a hundred and of a hundred and thirty-nine point six tokens a second."""
-    return finding(
-        HERE,
-        arms={"candidate": {"recipe": "recipe-a"}, "baseline": {"recipe": "recipe-b"}},
-        measurements=[
-            {"id": "new", "metric": "decode_rate", "value": "142.64 tok/s", "arm": "candidate"},
-            {"id": "old", "metric": "decode_rate", "value": "102.19 tok/s", "arm": "baseline"},
-            {"id": "slow", "metric": "e2e", "value": "2.50 s", "arm": "candidate"},
-            {"id": "fast", "metric": "e2e", "value": "2.00 s", "arm": "baseline"},
-        ],
-        **more,
-    )
-
 
 # Everything that the record holds
 
@@ -319,17 +286,6 @@ def test_a_waived_gate_stays_failed_and_names_who_waived_it(tmp_path):
     assert "A model-only pair." in text
 
 
-def promotion(recipe_id, **more):
-    return {
-        "id": "promoted",
-        "outcome": "promote",
-        "lanes": ["text"],
-        "recipe": recipe_id,
-        "human_approval": True,
-        **more,
-    }
-
-
 def test_a_decision_is_shown_as_it_was_and_as_what_became_of_it(tmp_path):
     data = finding(HERE, decisions=[promotion("recipe-a", by="the user", limitation="No video.")])
     later = finding("2026-03-03-later", decisions=[promotion("recipe-b", rollback="recipe-a")])
@@ -352,70 +308,3 @@ def test_a_stated_role_stands_beside_the_decisions_up_to_that_day(tmp_path):
     assert "current our default current yes" in row(made, "i-role-1")
     assert "rollback first rollback no decision names it no" in row(made, "i-role-2")
     assert "recipe-b in lane text" in words(made)
-
-
-# Links both ways
-
-
-def test_a_withdrawn_finding_says_why_by_whom_and_what_replaces_it(tmp_path):
-    later = finding(
-        "2026-03-03-later", kind="withdrawal", links={"withdraws": HERE},
-        withdrawal={"reason": "The wrong provider answered.", "by": "the author", "replacement": "2026-01-01-before"},
-    )  # fmt: skip
-    text = words(body(tmp_path, BEFORE, finding(HERE), later))
-    assert "Withdrawn by a later finding" in text
-    assert "The wrong provider answered." in text
-    assert "by the author" in text
-    assert "Replaced by Title of 2026-01-01-before" in text
-    assert "This finding withdraws an earlier one" in words(
-        body(tmp_path, BEFORE, finding(HERE), later, id_=later["id"])
-    )
-
-
-@pytest.mark.parametrize(
-    ("link", "there", "here"),
-    [
-        ("supersedes", "Superseded by", "supersedes an earlier one"),
-        ("erratum_for", "Corrected by", "corrects an earlier one"),
-        ("addendum_to", "Added to by", "adds to an earlier one"),
-    ],
-)
-def test_a_later_record_and_the_one_it_touches_link_each_other(tmp_path, link, there, here):
-    later = finding("2026-03-03-later", links={link: [HERE] if link == "supersedes" else HERE})
-    made = body(tmp_path, finding(HERE), later)
-    assert there in words(made)
-    assert 'href="../../findings/2026-03-03-later/"' in made
-    assert here in words(body(tmp_path, finding(HERE), later, id_=later["id"]))
-
-
-def test_campaign_and_citations_are_shown_from_both_sides(tmp_path):
-    data = finding(HERE, campaign="spring", observations=[{"id": "seen", "what": "It answered."}])
-    decision = promotion("recipe-a", evidence=[f"{HERE}#seen", HERE])
-    later = finding("2026-03-03-later", campaign="spring", decisions=[decision])
-    text = words(body(tmp_path, data, later))
-    assert "Same campaign Title of 2026-03-03-later" in text
-    assert text.count("Cited as evidence promote Title of 2026-03-03-later") == 2
-
-
-# What a builder asks
-
-
-def test_outside_changes_with_what_later_findings_say_and_with_nothing_else(tmp_path):
-    data = finding(HERE, decisions=[promotion("recipe-a")])
-    alone = outside(site_of(tmp_path / "1", *RECIPES, data), HERE)
-    unrelated = outside(site_of(tmp_path / "2", *RECIPES, BEFORE, data), HERE)
-    reworded = outside(site_of(tmp_path / "3", *RECIPES, {**data, "summary": "Other words."}), HERE)
-    displaced = finding("2026-03-03-later", decisions=[promotion("recipe-b")])
-    after = outside(site_of(tmp_path / "4", *RECIPES, data, displaced), HERE)
-    linked = finding("2026-03-03-later", links={"see": [HERE]})
-    seen = outside(site_of(tmp_path / "5", *RECIPES, data, linked), HERE)
-    assert repr(alone) == repr(unrelated) == repr(reworded)
-    assert len({repr(alone), repr(after), repr(seen)}) == 3
-
-
-def test_the_page_describes_itself_for_readers_and_search(tmp_path):
-    made = page(tmp_path, with_figures(summary="It ran at [[new]] " + "and on " * 90, limits=["No p99 at [[old]]."]))
-    assert made.description.startswith("It ran at 142.64 tok/s and on")
-    assert len(made.description) <= 302
-    assert [entry.location for entry in made.search] == [f"findings/{HERE}/", f"findings/{HERE}/#limits"]
-    assert made.search[1].text == "No p99 at 102.19 tok/s."

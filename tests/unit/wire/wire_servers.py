@@ -1,4 +1,4 @@
-"""A server that plays given bytes, and a CONNECT proxy."""
+"""A server that plays given bytes, a CONNECT proxy, and requests sent to one of them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,11 @@ import contextlib
 import ssl
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass, field
+
+from dossier.wire.api import Reply, get_json, post_json
+from dossier.wire.client import connect
+from dossier.wire.errors import FailureClass
+from dossier.wire.loop import run
 
 
 @dataclass
@@ -122,3 +127,29 @@ async def connect_proxy(refusal: bytes | None = None) -> AsyncIterator[Raw]:
 
     async with serving(handle) as raw.port:
         yield raw
+
+
+def ask(answer, *, times: int = 1, method: str = "GET", server=None, **options) -> tuple[list[Reply], object]:
+    """Send `times` requests one after another to a raw server; return the replies and what the server saw."""
+
+    async def main():
+        async with (
+            raw_server(answer, **(server or {})) as raw,
+            connect(options.pop("url", raw.url).format(port=raw.port), **{"proxy": None, **options}) as client,
+        ):
+            send = (
+                (lambda: post_json(client, "/v1/x", {"a": 1}))
+                if method == "POST"
+                else lambda: get_json(client, "/v1/x")
+            )
+            replies = []
+            for _ in range(times):
+                replies.append(await send())
+                await asyncio.sleep(0.01)
+            return replies, raw
+
+    return run(main())
+
+
+def kinds(replies: list[Reply]) -> list[FailureClass | None]:
+    return [reply.failure and reply.failure.kind for reply in replies]
